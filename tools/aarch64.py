@@ -6,6 +6,7 @@ It needs apt, and qemu's emulator of user programs (Debian: qemu-user-static).
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,32 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "aarch64"
 RELEASE, PYTHON, TAG = "bookworm", "python3.11", "cp311"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Run by the emulated interpreter: every layer of the extension, in both colours.
-PROGRAM = """
-import asyncio, platform, sys
-sys.path.insert(0, sys.argv[1])
-import colonnade.sync
-
-QUERY = "SELECT i AS id, i / 4.0::float8 AS x, 'item ' || i AS t, i::numeric(12, 2) AS n"
-QUERY += " FROM generate_series(1, 100000) AS i"
-with colonnade.sync.connect(sys.argv[2]) as connection:
-    columns = connection.fetch_columns(QUERY).to_pydict()
-    assert columns["id"] == list(range(1, 100_001))
-    assert columns["x"][2] == 0.75 and columns["t"][-1] == "item 100000"
-    assert str(columns["n"][6]) == "7.00"
-    row = connection.fetchrow("SELECT $1::int8[] AS a, $2::uuid AS u", [1, None], "0" * 32)
-    assert row["a"] == [1, None] and row["u"].int == 0
-    connection.execute("CREATE TEMP TABLE copied (a int, b text)")
-    assert connection.copy_records_to_table("copied", records=[(1, "x"), (2, None)]) == "COPY 2"
-
-async def stream():
-    async with await colonnade.connect(sys.argv[2]) as connection:
-        async with connection.iter_columns("SELECT generate_series(1, 200000)") as batches:
-            return sum([len(batch) async for batch in batches])
-
-assert asyncio.run(stream()) == 200_000
-print(f"{platform.machine()}, Python {platform.python_version()}: columns, rows, COPY, a stream")
-"""
+TOUR = ROOT / "tools" / "wheel_tour.py"
 
 
 def main() -> int:
@@ -64,8 +40,9 @@ def main() -> int:
         packed.extractall(package)
     with embedded.start(tcp=True) as server:
         emulated = [emulator, "-L", str(BUILT / "root"), str(interpreter)]
-        command = [*emulated, "-c", PROGRAM, str(package), server.dsn]
-        return subprocess.run(command, check=False).returncode
+        environment = {**os.environ, "PYTHONPATH": str(package)}
+        command = [*emulated, str(TOUR), server.dsn]
+        return subprocess.run(command, env=environment, check=False).returncode
 
 
 def _fetch_python() -> None:

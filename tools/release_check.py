@@ -11,6 +11,7 @@ import argparse
 import email
 import importlib.metadata
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -36,6 +37,7 @@ METADATA_FILES = (
     r"colonnade-[^-/]+\.dist-info/"
     r"(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/[\w.-]+|sboms/[\w.-]+\.json)$"
 )
+EXTENSION = r"colonnade/_core\.[\w-]+\.(so|pyd)"
 
 
 class Release(NamedTuple):
@@ -109,6 +111,11 @@ def every_python_has_wheels(release: Release) -> Iterable[str]:
         yield f"{python} is among the classifiers, and has no wheel: make wheels"
     for python in sorted(built - stated):
         yield f"{python} has a wheel, and is not among the classifiers"
+    platforms = {wheel.stem.rpartition("-")[2] for wheel in release.wheels}
+    names = {wheel.name for wheel in release.wheels}
+    for platform, python in itertools.product(sorted(platforms), sorted(stated & built)):
+        if not any(f"-{python}-" in name and platform in name for name in names):
+            yield f"{python} has no wheel for {platform}, and others have one"
     for wheel in release.wheels:
         if "-linux_" in wheel.name:
             yield f"{wheel.name} is for this machine only, and an index refuses it: make wheels"
@@ -141,7 +148,7 @@ def wheels_hold_the_package_alone(release: Release) -> Iterable[str]:
         with zipfile.ZipFile(wheel) as packed:
             files = {name for name in packed.namelist() if not name.endswith("/")}
             inside = {name for name in files if not re.match(METADATA_FILES, name)}
-            extensions = {n for n in inside if re.fullmatch(r"colonnade/_core\.[\w-]+\.so", n)}
+            extensions = {n for n in inside if re.fullmatch(EXTENSION, n)}
             for name in sorted(package - inside):
                 yield f"{wheel.name} lacks {name}"
             for name in sorted(inside - package - extensions):
@@ -172,7 +179,8 @@ def wheels_are_as_they_were_packed(release: Release) -> Iterable[str]:
                 yield f"{wheel.name} is tagged {', '.join(sorted(inside))} inside: build it again"
             for name in packed.namelist():
                 number = python.removeprefix("cp")
-                if name.endswith(".so") and f".cpython-{number}-" not in name:
+                own = (f".cpython-{number}-", f".cp{number}-win_")
+                if re.fullmatch(EXTENSION, name) and not any(part in name for part in own):
                     yield f"{wheel.name} has {name}, which {python} does not load"
 
 
@@ -204,7 +212,8 @@ def wheels_are_small(release: Release) -> Iterable[str]:
             yield f"{wheel.name} has {size:,} bytes, and {WHEEL_BYTES_MAX:,} are the limit"
         with zipfile.ZipFile(wheel) as packed:
             for name in packed.namelist():
-                if name.endswith(".so"):
+                # Others are stripped by their linkers.
+                if name.endswith(".so") and "linux" in wheel.name:
                     library = ELFFile(io.BytesIO(packed.read(name)))
                     if library.has_dwarf_info(strict=True):
                         yield f"{wheel.name}: {name} holds lines for debuggers: strip it"
@@ -334,7 +343,9 @@ def _program(name: str) -> Path:
 
 def _runs_here(wheel: Path) -> bool:
     """Whether a wheel is for this processor and the C library that most Linux systems have."""
-    return wheel.stem.endswith(os.uname().machine) and "musllinux" not in wheel.name
+    return wheel.stem.endswith(f"_{os.uname().machine}") and (
+        "-manylinux" in wheel.name or "-linux_" in wheel.name
+    )
 
 
 def _faults_of(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
     from colonnade.observe.beat import Beat
     from colonnade.observe.beat_file import is_alive
+    from colonnade.observe.jobs_monitor import JobsMonitor, QueueFigures
     from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.observe.open_telemetry import OpenTelemetryMetrics
@@ -29,6 +30,7 @@ _HOMES = _lazy_names.homes_of(
     {
         "colonnade.observe.beat": "Beat",
         "colonnade.observe.beat_file": "is_alive",
+        "colonnade.observe.jobs_monitor": "JobsMonitor QueueFigures",
         "colonnade.observe.loop_monitor": "LoopMonitor",
         "colonnade.observe.loop_snapshot": "LoopSnapshot",
         "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
@@ -48,12 +50,14 @@ __all__ = [
     "Frame",
     "Holder",
     "Interval",
+    "JobsMonitor",
     "Lane",
     "LoopMonitor",
     "LoopSnapshot",
     "OpenTelemetryMetrics",
     "PrometheusMetrics",
     "Publication",
+    "QueueFigures",
     "ServerTiming",
     "StackSample",
     "Stall",

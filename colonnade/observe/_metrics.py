@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from colonnade import PoolStats
+    from colonnade.observe.jobs_monitor import QueueFigures
     from colonnade.observe.loop_snapshot import LoopSnapshot
 
 PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
@@ -26,6 +27,8 @@ _QUERY = (
     *("error.type", "db.response.status_code"),
 )
 _POOL = ("db.client.connection.pool.name",)
+_QUEUE = ("schema", "queue")
+_JOB_STATES = ("ready", "delayed", "leased", "dead")
 
 
 @dataclass(frozen=True)
@@ -119,10 +122,24 @@ STALL_TIME = Metric(
 GC_PAUSE = Metric("colonnade.gc.pause", "counter", "s", "Time of garbage collections.")
 GC_PAUSES = Metric("colonnade.gc.pauses", "counter", "{pause}", "Number of garbage collections.")
 
+JOBS = Metric(
+    *("colonnade.jobs.count", "gauge", "{job}", "Jobs of a queue, by state."),
+    labels=(*_QUEUE, "state"),
+)
+JOBS_AGE = Metric(
+    *("colonnade.jobs.oldest", "gauge", "s", "How long the oldest ready job has been ready."),
+    labels=_QUEUE,
+)
+JOBS_EVENTS = Metric(
+    *("colonnade.jobs.events", "counter", "{job}", "Jobs that the process added, got, did, ..."),
+    labels=(*_QUEUE, "event"),
+)
+
 OF_QUERIES = (OPERATIONS, ROWS)
 OF_POOL_EVENTS = (CREATE, WAIT, USE, TIMEOUTS)
 OF_POOLS = (COUNT, IDLE_MAX, IDLE_MIN, MAX, PENDING)
 OF_LOOPS = (LOOP_DELAY, LOOP_TIME, LOOP_TASKS, STALLS, STALL_TIME, GC_PAUSE, GC_PAUSES)
+OF_JOBS = (JOBS, JOBS_AGE, JOBS_EVENTS)
 
 
 def of_pool(metric: Metric, name: str, stats: PoolStats) -> list[tuple[tuple[str, ...], float]]:
@@ -152,3 +169,16 @@ def of_loop(metric: Metric, snapshot: LoopSnapshot) -> list[tuple[tuple[str, ...
         GC_PAUSES: snapshot.gc_pauses,
     }
     return [((), values[metric])]
+
+
+def of_jobs(metric: Metric, figures: QueueFigures) -> list[tuple[tuple[str, ...], float]]:
+    """The labels and values of a metric of `OF_JOBS`; none for numbers that are not known."""
+    queue = (figures.schema, figures.name)
+    if metric is JOBS_EVENTS:
+        return [((*queue, event), count) for event, count in figures.events.items()]
+    stats = figures.stats
+    if stats is None:
+        return []
+    if metric is JOBS_AGE:
+        return [(queue, stats.oldest_ready_s)]
+    return [((*queue, state), getattr(stats, state)) for state in _JOB_STATES]

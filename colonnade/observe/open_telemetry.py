@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
+    from colonnade.observe.jobs_monitor import JobsMonitor
     from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.tracing import PoolEvent
@@ -25,11 +26,11 @@ _FINE_BOUNDS = [0.0001 * 1.2**step for step in range(80)]
 
 
 class OpenTelemetryMetrics(Metrics):
-    """Records queries, pools and an event loop with `opentelemetry-api`, from its making on.
+    """Records queries, pools, a loop and queues with `opentelemetry-api`, from its making on.
 
     `pools` are pools of either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor`
-    that may be started later. `docs/observe.md` lists the metrics. `close()`, or the end of a
-    `with` block, ends the recording.
+    that may be started later, and `jobs` a `JobsMonitor`. `docs/observe.md` lists the metrics.
+    `close()`, or the end of a `with` block, ends the recording.
 
     Raises ImportError if `opentelemetry-api` is not installed, TypeError or ValueError for pools
     that cannot be observed.
@@ -40,6 +41,7 @@ class OpenTelemetryMetrics(Metrics):
         meter_provider: Any = None,
         pools: Mapping[str, Any] | Iterable[Any] = (),
         monitor: LoopMonitor | None = None,
+        jobs: JobsMonitor | None = None,
     ) -> None:
         self._api: Any = importlib.import_module("opentelemetry.metrics")
         meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
@@ -56,6 +58,9 @@ class OpenTelemetryMetrics(Metrics):
             for metric in _metrics.OF_LOOPS:
                 if metric.kind != "histogram":
                     self._observe(meter, metric, partial(self._loop_figures, metric))
+        if jobs is not None:
+            for metric in _metrics.OF_JOBS:
+                self._observe(meter, metric, partial(_jobs_figures, jobs, metric))
         self._watch.start()
 
     def close(self) -> None:
@@ -138,6 +143,12 @@ class _Recorder:
             self._timeouts.add(1, attributes)
         else:
             self._pool_times[event].record(seconds, attributes)
+
+
+def _jobs_figures(jobs: JobsMonitor, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
+    for figures in jobs.figures():
+        for labels, value in _metrics.of_jobs(metric, figures):
+            yield value, dict(zip(metric.labels, labels, strict=True))
 
 
 def _made(meter: Any, metric: Metric) -> Any:

@@ -14,17 +14,21 @@ if TYPE_CHECKING:
 
     from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
+    from colonnade.observe.jobs_monitor import JobsMonitor
     from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.tracing import PoolEvent
 
+# The metrics whose values are asked for by a scrape.
+_OBSERVED = (_metrics.PHASE, *_metrics.OF_POOLS, *_metrics.OF_LOOPS, *_metrics.OF_JOBS)
+
 
 class PrometheusMetrics(Metrics):
-    """Records queries, pools and an event loop with `prometheus_client`, from its making on.
+    """Records queries, pools, a loop and queues with `prometheus_client`, from its making on.
 
     It is a collector of `registry`, by default `prometheus_client.REGISTRY`. `pools` are pools of
     either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor` that may be started
-    later. `docs/observe.md` lists the metrics. `close()`, or the end of a `with` block, ends the
-    recording and removes the collector.
+    later, and `jobs` a `JobsMonitor`. `docs/observe.md` lists the metrics. `close()`, or the end of
+    a `with` block, ends the recording and removes the collector.
 
     Raises ImportError if `prometheus_client` is not installed, ValueError if the registry has these
     metrics already, TypeError or ValueError for pools that cannot be observed.
@@ -35,11 +39,13 @@ class PrometheusMetrics(Metrics):
         registry: Any = None,
         pools: Mapping[str, Any] | Iterable[Any] = (),
         monitor: LoopMonitor | None = None,
+        jobs: JobsMonitor | None = None,
     ) -> None:
         library: Any = importlib.import_module("prometheus_client")
         self._core: Any = importlib.import_module("prometheus_client.core")
         self._registry = library.REGISTRY if registry is None else registry
         self._monitor = monitor
+        self._jobs = jobs
         self._recorder = _Recorder(library)
         super().__init__(self._recorder, pools)
         self._registry.register(self)
@@ -54,7 +60,7 @@ class PrometheusMetrics(Metrics):
     def describe(self) -> Iterator[Any]:
         """The names of all metrics, by which a registry refuses the same ones twice."""
         yield from self._recorder.collect()
-        for metric in (_metrics.PHASE, *_metrics.OF_POOLS, *_metrics.OF_LOOPS):
+        for metric in _OBSERVED:
             yield self._family(metric)
 
     def collect(self) -> Iterator[Any]:
@@ -71,6 +77,7 @@ class PrometheusMetrics(Metrics):
                 for labels, value in _metrics.of_pool(metric, name, stats):
                     family.add_metric(list(labels), value)
             yield family
+        yield from self._of_jobs()
         snapshot = monitor_snapshot(self._monitor)
         if snapshot is None:
             return
@@ -80,6 +87,17 @@ class PrometheusMetrics(Metrics):
                 _add_delays(family, snapshot.lag)
             else:
                 for labels, value in _metrics.of_loop(metric, snapshot):
+                    family.add_metric(list(labels), value)
+            yield family
+
+    def _of_jobs(self) -> Iterator[Any]:
+        if self._jobs is None:
+            return
+        figures = self._jobs.figures()
+        for metric in _metrics.OF_JOBS:
+            family = self._family(metric)
+            for one in figures:
+                for labels, value in _metrics.of_jobs(metric, one):
                     family.add_metric(list(labels), value)
             yield family
 

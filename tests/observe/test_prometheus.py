@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import colonnade
 from colonnade import observe, tracing
 from colonnade.observe import _metrics
+from tests.observe.counted_queue import counted_queue
 from tests.observe.watched_work import SECRET, watched, work
 from tests.support.until import until
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 ALL = (
     *(*_metrics.OF_QUERIES, _metrics.PHASE),
-    *(*_metrics.OF_POOL_EVENTS, *_metrics.OF_POOLS, *_metrics.OF_LOOPS),
+    *(*_metrics.OF_POOL_EVENTS, *_metrics.OF_POOLS, *_metrics.OF_LOOPS, *_metrics.OF_JOBS),
 )
 POOL = "db_client_connection_pool_name"
 DASHBOARD = json.loads(
@@ -61,10 +62,12 @@ def scrape_after_work(run: Run, dsn: str) -> CollectorRegistry:
 
     async def check(pool: colonnade.Pool, monitor: observe.LoopMonitor) -> None:
         frozen = CollectorRegistry()
-        with observe.PrometheusMetrics(frozen, {"main": pool}, monitor):
-            await work(pool)
-            await until(lambda: monitor.snapshot().beats > 3)
-            scraped = families(frozen)
+        async with counted_queue(dsn) as queues:
+            # The queries of the counting are over, and not among those that are recorded.
+            with observe.PrometheusMetrics(frozen, {"main": pool}, monitor, queues):
+                await work(pool)
+                await until(lambda: monitor.snapshot().beats > 3)
+                scraped = families(frozen)
         registry.register(_Scraped(scraped))
 
     run(watched(dsn, check))

@@ -20,13 +20,24 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # Packages that the examples import in addition to the extras.
-BESIDES = ("duckdb", "fastapi", "httpx2", "pytest-asyncio")
+BESIDES = (
+    *("duckdb", "fastapi", "httpx2", "ipykernel", "matplotlib", "nbclient", "nbformat"),
+    "pytest-asyncio",
+)
+# The pages that a newcomer types in from top to bottom.
+PAGES = ("README.md", "docs/tutorial.md", "docs/cookbook.md")
 # The checkout's page reader imports nothing of the package.
 RUN_PAGE = """
 import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 import docs_snippets
 docs_snippets.run_page(pathlib.Path(sys.argv[2]))
+"""
+RUN_NOTEBOOK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import nbformat, notebooks
+notebooks.ran(nbformat.read(sys.argv[2], as_version=4))
 """
 # The tags are those in the names of wheels: cp314-cp314, and cp314-cp314t for a free-threaded
 # build.
@@ -81,7 +92,9 @@ def _fitting(python: str) -> Path:
     """The wheel for this machine's platform and the given interpreter."""
     asked = [python, "-c", PRINT_TAG]
     names = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    found = sorted((ROOT / "dist").glob(f"colonnade-*-{names}-manylinux*_{os.uname().machine}.whl"))
+    system = "macosx" if sys.platform == "darwin" else "manylinux"
+    wheels = f"colonnade-*-{names}-{system}*_{os.uname().machine}.whl"
+    found = sorted((ROOT / "dist").glob(wheels))
     if not found:
         sys.exit(f"There is no wheel for {names} in dist: `make wheels` builds it.")
     return found[0]
@@ -109,13 +122,16 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
     own = str(place.bin / "python")
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     where = "import colonnade, sys; assert colonnade.__file__.startswith(sys.prefix)"
+    tools = str(ROOT / "tools")
+    notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
     examples = sorted((ROOT / "examples").glob("*.py"))
     return [
         ("environment", _making(python, place.bin.parent)),
         ("pip install colonnade", [*pip, str(wheel)]),
         ("import colonnade", [own, "-c", where]),
         ("pip install colonnade[all,pytest]", [*pip, f"{wheel}[all,pytest]", *BESIDES]),
-        ("README.md", [own, "-c", RUN_PAGE, str(ROOT / "tools"), str(ROOT / "README.md")]),
+        *((page, [own, "-c", RUN_PAGE, tools, str(ROOT / page)]) for page in PAGES),
+        *((f"notebook {n.name}", [own, "-c", RUN_NOTEBOOK, tools, str(n)]) for n in notebooks),
         *((f"examples/{path.name}", _program(own, path)) for path in examples),
         ("colonnade demo", [str(place.bin / "colonnade"), "demo", "--rounds", "1"]),
     ]

@@ -189,7 +189,7 @@ def test_all_files_or_none(dsn: str, queue: jobs.Queue, tmp_path: Path) -> None:
     assert str(bad) in err
     assert "user_id" in err
     bad.write_bytes(b"PAR1 is not all of it")
-    _, err = run_jobs(dsn, "add", "emails", str(good), str(bad.rename("x.parquet")), status=1)
+    _, err = run_jobs(dsn, "add", "emails", str(good), str(bad.rename(tmp_path / "x.parquet")), status=1)
     assert queue.length() == 0
 
 

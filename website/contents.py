@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
 _HEADING = re.compile(r"^## (.+)$")
-_LINK = re.compile(r"\[([^\]]+)\]\(([\w/-]+\.md)\)")
+_LINK = re.compile(r"\[([^\]]+)\]\(([\w/-]+\.(?:md|ipynb))\)")
 
 
 def sections() -> list[tuple[str, list[dict[str, str]]]]:
@@ -26,5 +26,7 @@ def sections() -> list[tuple[str, list[dict[str, str]]]]:
             for title, path in _LINK.findall(line):
                 if path not in seen and (DOCS / path).is_file():
                     seen.add(path)
-                    found[-1][1].append({title[:1].upper() + title[1:]: path})
+                    # A notebook becomes a page.
+                    page = path.replace(".ipynb", ".md")
+                    found[-1][1].append({title[:1].upper() + title[1:]: page})
     return [section for section in found if section[1]]

@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from website import fences, links, names, outside, reference
+from website import fences, links, names, notebooks, outside, reference
 from website.contents import sections
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.remove(index)
     for path, text in {**outside.pages(), **reference.pages()}.items():
         files.append(File.generated(config, path, content=text))
+    for shown in notebooks.pages().values():
+        for path, picture in shown.pictures.items():
+            files.append(File.generated(config, path, content=picture))
     for path, source in outside.assets().items():
         files.append(File.generated(config, path, abs_src_path=str(source)))
     return files

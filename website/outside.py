@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from website import notebooks
 from website.contents import DOCS, ROOT
 
 _HERE = Path(__file__).resolve().parent
@@ -32,6 +33,7 @@ def navigation() -> list[dict[str, str]]:
 def pages() -> dict[str, str]:
     """Return the texts of these pages by their paths on the site."""
     made = {"index.md": (_HERE / "home.md").read_text("utf-8")}
+    made |= {path: shown.text for path, shown in notebooks.pages().items()}
     for front in _PROJECT.values():
         made[f"project/{front}"] = (ROOT / front).read_text("utf-8")
     for path in sorted((ROOT / "examples").rglob("*")):
@@ -70,4 +72,6 @@ def site_path(path: str) -> str | None:
         if place in known:
             return place
     inside = path.removeprefix("docs/")
-    return inside if inside != path and (DOCS / inside).exists() else None
+    if inside == path or not (DOCS / inside).exists():
+        return None
+    return inside.replace(".ipynb", ".md")

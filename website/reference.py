@@ -24,6 +24,7 @@ MODULES = {
     "colonnade.errors": "colonnade.errors",
     "colonnade.frames": "colonnade.frames",
     "colonnade.datasets": "colonnade.datasets",
+    "colonnade.incremental": "colonnade.incremental",
     "colonnade.parallel": "colonnade.parallel",
     "colonnade.parallel.dask": "colonnade.parallel.dask",
     "colonnade.parallel.ray": "colonnade.parallel.ray",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,20 @@ def write_page(folder: Path, text: str) -> Path:
     path = folder / "page.md"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_a_notebook_shows_what_it_says(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLONNADE_DSN", dsn)
+    # In a process of its own, where Jupyter's warnings are not ours.
+    check = [sys.executable, "-m", "tools.notebooks", "--check"]
+    ran = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_index_leads_to_every_notebook() -> None:
+    listed = LINK.findall((ROOT / "docs" / "README.md").read_text("utf-8"))
+    found = (ROOT / "docs").rglob("*.ipynb")
+    assert {path.relative_to(ROOT / "docs").as_posix() for path in found} <= set(listed)
 
 
 def test_blocks_share_a_namespace_and_may_await(tmp_path: Path) -> None:

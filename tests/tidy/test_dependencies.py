@@ -33,6 +33,7 @@ NAMED = {
     "gunicorn": "tests/observe/test_beat_processes.py",
     "httptools": "tests/serve/web_servers.py",
     "httpx": "colonnade/serve/reading.py",
+    "ipykernel": "tools/notebooks.py",
     "maturin": "pyproject.toml",
     "mkdocs-material": "website/mkdocs.yml",
     "mkdocstrings-python": "website/mkdocs.yml",

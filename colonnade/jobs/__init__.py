@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.consumer import Consumer
     from colonnade.jobs._async.getting import get
     from colonnade.jobs._async.listing import list_queues
+    from colonnade.jobs._async.migrating import migrate_queues, migration_ddl
     from colonnade.jobs._async.opening import (
         create_queue,
         drop_queue,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         QueueDefinitionError,
         QueueFullError,
     )
+    from colonnade.jobs.observing import add_observer, remove_observer
     from colonnade.jobs.queue_info import QueueInfo
     from colonnade.jobs.retry import Retry
     from colonnade.jobs.stats import QueueStats
@@ -47,11 +49,13 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs._async.consumer": "Consumer",
         "colonnade.jobs._async.getting": "get",
         "colonnade.jobs._async.listing": "list_queues",
+        "colonnade.jobs._async.migrating": "migrate_queues migration_ddl",
         "colonnade.jobs._async.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
         "colonnade.jobs._async.queue": "Queue",
         "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.observing": "add_observer remove_observer",
         "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
@@ -69,13 +73,17 @@ __all__ = [
     "QueueInfo",
     "QueueStats",
     "Retry",
+    "add_observer",
     "create_queue",
     "drop_queue",
     "get",
     "grant_queue",
     "list_queues",
+    "migrate_queues",
+    "migration_ddl",
     "open_queue",
     "queue_ddl",
+    "remove_observer",
     "rights_ddl",
 ]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._arguments import check_number, check_whole
+from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.jobs.definition import check_seconds
 
@@ -17,6 +18,13 @@ ON_CONFLICT = ("ignore", "replace")
 STAGING = "colonnade_jobs_staging"
 BESIDE = "colonnade_jobs_beside"
 _PRIORITY_MOST = 32_767
+TYPES = {
+    "key": "pg_catalog.text",
+    "delay": "pg_catalog.float8",
+    "priority": "smallint",
+    "ttl": "pg_catalog.float8",
+}
+_ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
 
 
 def evident_names(source: Any) -> list[str] | None:
@@ -40,6 +48,25 @@ def records_of(source: Any) -> Sequence[Any] | None:
     if isinstance(source, list) and source and isinstance(source[0], tuple):
         return source
     return None
+
+
+def staging_ddl(definition: Definition, beside: Beside) -> str:
+    """The statements that make temporary tables: of the jobs, and of the arrays beside them."""
+    payload = ", ".join(quote_identifier(name) for name in definition.payload)
+    made = (
+        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} AS SELECT {payload} FROM {definition.table}"
+        f" LIMIT 0; ALTER TABLE pg_temp.{STAGING} ADD COLUMN {_ORDINAL};"
+    )
+    if beside.arrays:
+        listed = ", ".join(f"job_{name} {TYPES[name]}" for name in beside.arrays)
+        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
+    return made
+
+
+def unstaging_ddl(beside: Beside) -> str:
+    """The statements that drop them."""
+    dropped = f"DROP TABLE pg_temp.{STAGING};"
+    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
 
 
 class Beside:

@@ -7,24 +7,34 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from colonnade._arguments import check_count, check_name, check_number
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.jobs.retry import Retry
 
-LAYOUT = "rows"
-LAYOUT_VERSION = 1
 REGISTRY = "colonnade_queues"
 DEAD_SUFFIX = "_dead"
 KEY_SUFFIX = "_key"
 # The server cuts longer names, and then two queues could be one table.
 NAME_BYTES_MAX = 63
-OWN_COLUMNS = (
+LayoutName: TypeAlias = Literal["rows", "segments"]
+_SHOWN = (
     *("job_id", "job_priority", "job_attempts", "job_trace", "job_ready_at", "job_token"),
     *("job_expires_at", "job_key", "job_errors", "job_reason", "job_died_at"),
 )
+# Layout -> the names that its payload cannot have.
+OWN_COLUMNS: dict[str, frozenset[str]] = {
+    "rows": frozenset(_SHOWN),
+    "segments": frozenset(
+        (
+            *_SHOWN,
+            *("job_slot", "job_place", "job_add", "job_first", "job_last", "job_count"),
+            *("job_done", "job_left", "job_is_leased", "job_chunk", "job_group", "job_ordinal"),
+        )
+    ),
+}
 _TYPE = re.compile(r'(?!.*--)[\w\s.,()\[\]"%-]+', re.DOTALL)
 
 
@@ -39,11 +49,16 @@ class Definition:
     retry: Retry = field(default_factory=Retry)
     ttl: float | None = None
     max_length: int | None = None
+    layout: LayoutName = "rows"
 
     def __post_init__(self) -> None:
         check_identifier("schema", self.schema)
         _check_queue_name(self.name)
-        _check_payload(self.payload)
+        if self.layout not in OWN_COLUMNS:
+            names = " or ".join(f'"{name}"' for name in OWN_COLUMNS)
+            msg = f"layout must be {names}, not {shown(self.layout)}"
+            raise ValueError(msg)
+        _check_payload(self.payload, self.own_columns)
         given: object = self.retry
         if not isinstance(given, Retry):
             msg = f"retry must be a jobs.Retry, not {class_name(given)}"
@@ -70,6 +85,22 @@ class Definition:
         return f"{quote_identifier(self.schema)}.{quote_identifier(self.name + DEAD_SUFFIX)}"
 
     @property
+    def own_columns(self) -> frozenset[str]:
+        """The names of columns that are the queue's."""
+        return OWN_COLUMNS[self.layout]
+
+    @property
+    def expires_ddl(self) -> str:
+        """The column with the end of a job's time to live."""
+        column = "job_expires_at pg_catalog.timestamptz"
+        if self.ttl is None:
+            return column
+        return (
+            f"{column} DEFAULT pg_catalog.now() OPERATOR(pg_catalog.+) "
+            f"pg_catalog.make_interval(secs => {self.ttl})"
+        )
+
+    @property
     def channel(self) -> str:
         """The channel of the queue's notifications: any name of a queue fits into it."""
         digest = blake2b(f"{self.schema}\0{self.name}".encode(), digest_size=12).hexdigest()
@@ -83,6 +114,11 @@ def settings_from(text: str) -> dict[str, Any]:
     """Return the keyword arguments of `Definition` that `Definition.settings` wrote."""
     rules = json.loads(text)
     return {**rules, "retry": Retry(**rules["retry"])}
+
+
+def columns_ddl(payload: Mapping[str, str]) -> str:
+    """The columns of a payload, as a definition of a table has them."""
+    return ",\n".join(f"    {quote_identifier(name)} {kind}" for name, kind in payload.items())
 
 
 def check_identifier(option: str, name: object) -> None:
@@ -117,7 +153,7 @@ def _check_queue_name(name: object) -> None:
         raise ValueError(msg)
 
 
-def _check_payload(payload: object) -> None:
+def _check_payload(payload: object, own_columns: frozenset[str]) -> None:
     if not isinstance(payload, Mapping):
         msg = f"a payload must map names of columns to SQL types, not {class_name(payload)}"
         raise TypeError(msg)
@@ -127,7 +163,7 @@ def _check_payload(payload: object) -> None:
     for name, kind in payload.items():
         check_identifier("a payload's column", name)
         check_name(f"the type of {shown(name)}", kind)
-        if name in OWN_COLUMNS:
+        if name in own_columns:
             msg = f"a payload's column cannot be named {name}: that column is the queue's own"
             raise ValueError(msg)
         _check_type(name, kind)

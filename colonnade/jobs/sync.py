@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from colonnade.jobs._sync.consumer import Consumer
     from colonnade.jobs._sync.getting import get
     from colonnade.jobs._sync.listing import list_queues
+    from colonnade.jobs._sync.migrating import migrate_queues, migration_ddl
     from colonnade.jobs._sync.opening import (
         create_queue,
         drop_queue,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         QueueDefinitionError,
         QueueFullError,
     )
+    from colonnade.jobs.observing import add_observer, remove_observer
     from colonnade.jobs.queue_info import QueueInfo
     from colonnade.jobs.retry import Retry
     from colonnade.jobs.stats import QueueStats
@@ -39,11 +41,13 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs._sync.consumer": "Consumer",
         "colonnade.jobs._sync.getting": "get",
         "colonnade.jobs._sync.listing": "list_queues",
+        "colonnade.jobs._sync.migrating": "migrate_queues migration_ddl",
         "colonnade.jobs._sync.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
         "colonnade.jobs._sync.queue": "Queue",
         "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.observing": "add_observer remove_observer",
         "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
@@ -61,13 +65,17 @@ __all__ = [
     "QueueInfo",
     "QueueStats",
     "Retry",
+    "add_observer",
     "create_queue",
     "drop_queue",
     "get",
     "grant_queue",
     "list_queues",
+    "migrate_queues",
+    "migration_ddl",
     "open_queue",
     "queue_ddl",
+    "remove_observer",
     "rights_ddl",
 ]
 

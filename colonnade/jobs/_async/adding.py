@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade.errors import InterfaceError
-from colonnade.jobs import _staged
-from colonnade.jobs._sources import BESIDE, STAGING, evident_names, records_of
-from colonnade.jobs.definition import OWN_COLUMNS
+from colonnade.jobs._sources import BESIDE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError
+from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
+    from colonnade.jobs._layouts.base import Layout, Route
     from colonnade.jobs._sources import Beside
-    from colonnade.jobs._statements import Statements
     from colonnade.jobs.definition import Definition
 
 
-async def add_jobs(
-    connection: Any, definition: Definition, statements: Statements, table: Any, beside: Beside
-) -> int:
+async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) -> int:
     """Add the jobs within the connection's open transaction; return how many were added."""
+    definition = layout.definition
     names = evident_names(table)
     if definition.max_length is not None:
         # Two callers that count at once would both find room.
@@ -27,28 +25,53 @@ async def add_jobs(
             "SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))",
             f"colonnade.jobs {definition}",
         )
-    if beside.is_plain and (names is not None or records_of(table) is not None):
-        _check_names(names or ())
-        count = await _copied(connection, definition, table, definition.schema, definition.name)
-    else:
-        count = await _staged_jobs(connection, definition, table, beside)
+    is_evident = names is not None or records_of(table) is not None
+    route = layout.route(beside, is_evident=is_evident)
+    if not route.makes:
+        _check_names(names or (), definition)
+    count = await _routed(connection, definition, route, table, beside)
     if definition.max_length is not None:
-        rows = await connection.fetch_plain(statements.excess, definition.max_length + 1)
+        rows = await connection.fetch_plain(layout.excess, definition.max_length + 1)
         if rows[0][0] > definition.max_length:
             raise QueueFullError(str(definition), definition.max_length)
     if count:
-        await connection.fetch_plain(statements.notify, definition.channel)
+        await connection.fetch_plain(layout.notify, definition.channel)
+    tell(definition, "added", count)
     return count
 
 
-def _check_names(names: Any) -> None:
+def _check_names(names: Any, definition: Definition) -> None:
     for name in names:
-        if name in OWN_COLUMNS:
+        if name in definition.own_columns:
             msg = (
                 f"the jobs have a column {name}, which is the queue's own: leave it out; delay, "
                 "priority, ttl and key are arguments"
             )
             raise InterfaceError(msg)
+
+
+async def _routed(
+    connection: Any, definition: Definition, route: Route, source: Any, beside: Beside
+) -> int:
+    if route.makes:
+        await connection.execute(route.makes)
+    opened = (await connection.fetch_plain(route.opens))[0] if route.opens else ()
+    count = await _copied(connection, definition, source, *route.into(opened))
+    if route.makes and beside.arrays:
+        columns = {f"job_{name}": values for name, values in beside.arrays.items()}
+        status = await connection.copy_columns_to_table(BESIDE, columns, schema_name="pg_temp")
+        if int(status.split()[-1]) != count:
+            listed = ", ".join(beside.arrays)
+            msg = f"there are {count} jobs, and {status.split()[-1]} values for each of {listed}"
+            raise InterfaceError(msg)
+    if route.files is not None:
+        sql, arguments = route.files(opened)
+        status = await connection.execute(sql, *arguments)
+        if route.counts_filed:
+            count = int(status.split()[-1])
+    if route.drops:
+        await connection.execute(route.drops)
+    return count
 
 
 async def _copied(
@@ -62,20 +85,4 @@ async def _copied(
         status = await connection.copy_records_to_table(
             table, records=records, columns=columns, schema_name=schema
         )
-    return int(status.split()[-1])
-
-
-async def _staged_jobs(connection: Any, definition: Definition, source: Any, beside: Beside) -> int:
-    await connection.execute(_staged.open_sql(definition, beside))
-    count = await _copied(connection, definition, source, "pg_temp", STAGING)
-    if beside.arrays:
-        columns = {f"job_{name}": values for name, values in beside.arrays.items()}
-        status = await connection.copy_columns_to_table(BESIDE, columns, schema_name="pg_temp")
-        if int(status.split()[-1]) != count:
-            listed = ", ".join(beside.arrays)
-            msg = f"there are {count} jobs, and {status.split()[-1]} values for each of {listed}"
-            raise InterfaceError(msg)
-    sql, arguments = _staged.insert_sql(definition, beside)
-    status = await connection.execute(sql, *arguments)
-    await connection.execute(_staged.close_sql(beside))
     return int(status.split()[-1])

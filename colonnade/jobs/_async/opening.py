@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_literal
+from colonnade._quoting import quote_identifier
+from colonnade.errors import DuplicateTableError
 from colonnade.jobs import _ddl
+from colonnade.jobs._async.migrating import migrate, must_migrate
 from colonnade.jobs._async.queue import Queue
-from colonnade.jobs.definition import (
-    LAYOUT,
-    LAYOUT_VERSION,
-    Definition,
-    check_identifier,
-    settings_from,
+from colonnade.jobs._async.registry import (
+    COLUMNS,
+    find,
+    has_registry,
+    lock_schema,
+    missing,
+    payload_of,
 )
+from colonnade.jobs._layouts import layout_of
+from colonnade.jobs.definition import Definition, check_identifier, settings_from
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -21,16 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import colonnade
+    from colonnade.jobs._async.registry import Found
+    from colonnade.jobs.definition import LayoutName
 
-_HAS_TABLE = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
 _HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
-_COLUMNS = (
-    "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull"
-    " FROM pg_catalog.pg_attribute AS a"
-    " WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
-    " AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped ORDER BY a.attnum"
-)
-_OWN_COLUMNS_COUNT = 9
 
 
 async def create_queue(
@@ -42,36 +41,53 @@ async def create_queue(
     retry: Retry | None = None,
     ttl: float | None = None,
     max_length: int | None = None,
+    layout: LayoutName = "rows",
     poll: float = 1.0,
 ) -> Queue:
     """Make a queue, or open it if it exists with the same definition.
 
     `payload` maps names of columns to SQL types, such as `{"user_id": "int8 NOT NULL"}`. `retry` is
     the policy for jobs that fail; a job that is older than `ttl` seconds is not handed out any
-    more; more than `max_length` jobs are refused. `queue_ddl` returns the DDL that this runs.
+    more; more than `max_length` jobs are refused. `layout` is how the jobs are stored: "segments"
+    is for high rates and for databases with long transactions, and has no unique keys. `queue_ddl`
+    returns the DDL that this runs.
 
     The DDL runs in one transaction, under an advisory lock: of several processes that create the
-    queue together, one does, and the others open it. Raises QueueDefinitionError, with the
+    queue together, one does, and the others open it. A queue that an older version of this package
+    has made is migrated. Raises QueueDefinitionError, with the
     difference, if the queue exists with another definition.
     """
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length)
+    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
     async with (
         pool.acquire() as connection,
         connection.transaction(isolation="read_committed"),
     ):
-        await connection.execute(
-            f"SELECT pg_catalog.pg_advisory_xact_lock({_ddl.lock_key(schema)})"
-        )
-        found = await _found(connection, schema, name)
-        if found is not None:
-            await _check_same(connection, definition, found)
+        await lock_schema(connection, schema)
+        found = await find(connection, schema, name)
+        if found is None:
+            await _make(connection, definition)
         else:
-            if not await _is_true(connection, _HAS_SCHEMA, _quoted(schema)):
-                await connection.execute(_ddl.schema_ddl(schema))
-            if not await _is_true(connection, _HAS_TABLE, _ddl.registry(schema)):
-                await connection.execute(_ddl.registry_ddl(schema))
-            await connection.execute(_ddl.queue_tables_ddl(definition))
+            await _check_same(connection, definition, found)
+            if found.is_old:
+                await migrate(connection, found)
     return Queue(pool, definition, poll)
+
+
+async def _make(connection: Any, definition: Definition) -> None:
+    schema = definition.schema
+    rows = await connection.fetch_plain(_HAS_SCHEMA, quote_identifier(schema))
+    if not rows[0][0]:
+        await connection.execute(_ddl.schema_ddl(schema))
+    if not await has_registry(connection, schema):
+        await connection.execute(_ddl.registry_ddl(schema))
+    try:
+        await connection.execute(_ddl.queue_tables_ddl(layout_of(definition)))
+    except DuplicateTableError as error:
+        msg = (
+            f"the queue {definition} needs the name of a table that is there already, and is not "
+            f"its own: choose another name or schema ({error})"
+        )
+        raise QueueDefinitionError(msg) from error
 
 
 def queue_ddl(
@@ -82,11 +98,12 @@ def queue_ddl(
     retry: Retry | None = None,
     ttl: float | None = None,
     max_length: int | None = None,
+    layout: LayoutName = "rows",
 ) -> str:
     """Return the DDL that `create_queue` runs for a new queue in a new schema."""
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length)
-    parts = _ddl.schema_ddl(schema), _ddl.registry_ddl(schema), _ddl.queue_tables_ddl(definition)
-    return "\n".join(parts) + "\n"
+    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
+    tables = _ddl.queue_tables_ddl(layout_of(definition))
+    return "\n".join([_ddl.schema_ddl(schema), _ddl.registry_ddl(schema), tables]) + "\n"
 
 
 async def open_queue(
@@ -101,12 +118,14 @@ async def open_queue(
     check_identifier("schema", schema)
     check_identifier("name", name)
     async with pool.acquire() as connection:
-        found = await _found(connection, schema, name)
+        found = await find(connection, schema, name)
         if found is None:
-            raise _missing(schema, name)
-        columns = await _payload(connection, Definition(schema, name, {"?": "text"}).table)
+            raise missing(schema, name)
+        if found.is_old:
+            raise QueueDefinitionError(must_migrate(found))
+        columns = await payload_of(connection, found.tables())
     payload = {column: kind for column, (kind, _) in columns.items()}
-    return Queue(pool, Definition(schema, name, payload, **settings_from(found)), poll)
+    return Queue(pool, found.definition(payload), poll)
 
 
 async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -> None:
@@ -117,12 +136,11 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
     check_identifier("schema", schema)
     check_identifier("name", name)
     async with pool.acquire() as connection, connection.transaction():
-        await connection.execute(
-            f"SELECT pg_catalog.pg_advisory_xact_lock({_ddl.lock_key(schema)})"
-        )
-        if await _found(connection, schema, name) is None:
-            raise _missing(schema, name)
-        await connection.execute(_ddl.drop_ddl(Definition(schema, name, {"?": "text"})))
+        await lock_schema(connection, schema)
+        found = await find(connection, schema, name)
+        if found is None:
+            raise missing(schema, name)
+        await connection.execute(_ddl.drop_ddl(found.tables()))
 
 
 async def grant_queue(pool: colonnade.Pool, name: str, role: str, *, schema: str = "jobs") -> None:
@@ -130,56 +148,27 @@ async def grant_queue(pool: colonnade.Pool, name: str, role: str, *, schema: str
 
     It gets no right on other queues; it can read the names and rules of all queues of the schema.
     """
-    await pool.execute(rights_ddl(name, role, schema=schema))
-
-
-def rights_ddl(name: str, role: str, *, schema: str = "jobs") -> str:
-    """Return the statements that `grant_queue` runs."""
     check_identifier("role", role)
-    return _ddl.rights_ddl(Definition(schema, name, {"?": "text"}), role)
+    check_identifier("schema", schema)
+    check_identifier("name", name)
+    async with pool.acquire() as connection:
+        found = await find(connection, schema, name)
+        if found is None:
+            raise missing(schema, name)
+        await connection.execute(_ddl.rights_ddl(found.tables(), role))
 
 
-async def _is_true(connection: Any, query: str, argument: str) -> bool:
-    rows = await connection.fetch_plain(query, argument)
-    return bool(rows[0][0])
+def rights_ddl(name: str, role: str, *, schema: str = "jobs", layout: LayoutName = "rows") -> str:
+    """Return the statements that `grant_queue` runs for a queue of this layout."""
+    check_identifier("role", role)
+    definition = Definition(schema, name, {"?": "text"}, layout=layout)
+    return _ddl.rights_ddl(layout_of(definition), role)
 
 
-def _quoted(schema: str) -> str:
-    return _ddl.registry(schema).rpartition(".")[0]
-
-
-async def _found(connection: Any, schema: str, name: str) -> str | None:
-    """Return the settings of a queue that exists."""
-    registry = _ddl.registry(schema)
-    if not await _is_true(connection, _HAS_TABLE, registry):
-        return None
-    rows = await connection.fetch_plain(
-        f"SELECT layout, version, settings::pg_catalog.text FROM {registry}"
-        f" WHERE name OPERATOR(pg_catalog.=) $1",
-        name,
-    )
-    if not rows:
-        return None
-    layout, version, settings = rows[0]
-    if (layout, version) != (LAYOUT, LAYOUT_VERSION):
-        msg = (
-            f'the queue "{schema}.{name}" has the layout {layout} {version}, and this version of '
-            f"Colonnade works with {LAYOUT} {LAYOUT_VERSION}"
-        )
-        raise QueueDefinitionError(msg)
-    return str(settings)
-
-
-async def _payload(connection: Any, table: str) -> dict[str, tuple[str, bool]]:
-    """Return name, type and whether it is NOT NULL, of each column of a queue's payload."""
-    rows = await connection.fetch_plain(_COLUMNS, table)
-    return {row[0]: (row[1], row[2]) for row in rows[_OWN_COLUMNS_COUNT:]}
-
-
-async def _check_same(connection: Any, wanted: Definition, settings: str) -> None:
-    there = await _payload(connection, wanted.table)
+async def _check_same(connection: Any, wanted: Definition, found: Found) -> None:
+    there = await payload_of(connection, found.tables())
     await connection.execute(_ddl.sample_ddl(wanted.payload))
-    rows = await connection.fetch_plain(_COLUMNS, "pg_temp.colonnade_wanted")
+    rows = await connection.fetch_plain(COLUMNS, "pg_temp.colonnade_wanted")
     asked = {row[0]: (row[1], row[2]) for row in rows}
     differences = [
         f'the column "{name}" is {_spelled(there.get(name))}, not {_spelled(asked.get(name))}'
@@ -188,7 +177,7 @@ async def _check_same(connection: Any, wanted: Definition, settings: str) -> Non
     ]
     if not differences and list(there) != list(asked):
         differences = [f"the columns stand in the order {', '.join(there)}"]
-    rules = settings_from(settings)
+    rules = {**settings_from(found.settings), "layout": found.layout}
     differences += [
         f"{option} is {rules[option]}, not {getattr(wanted, option)}"
         for option in rules
@@ -203,10 +192,3 @@ def _spelled(column: tuple[str, bool] | None) -> str:
     if column is None:
         return "missing"
     return f"{column[0]} NOT NULL" if column[1] else column[0]
-
-
-def _missing(schema: str, name: str) -> QueueDefinitionError:
-    return QueueDefinitionError(
-        f"there is no queue {quote_literal(name)} in the schema {quote_literal(schema)}: make it "
-        "with create_queue"
-    )

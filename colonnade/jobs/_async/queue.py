@@ -11,9 +11,11 @@ from colonnade.errors import InterfaceError
 from colonnade.jobs._async.adding import add_jobs
 from colonnade.jobs._async.consumer import Consumer
 from colonnade.jobs._async.getting import get
+from colonnade.jobs._async.upkeep import Upkeep
+from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sources import Beside
-from colonnade.jobs._statements import Statements
 from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.observing import tell
 from colonnade.jobs.stats import QueueStats
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ class Queue:
         check_seconds("poll", poll)
         self.pool = pool
         self.definition = definition
-        self.statements = Statements(definition)
+        self.layout = layout_of(definition)
+        self._upkeep = Upkeep(pool, self.layout)
         self.poll = poll
         self._next_sweep = 0.0
 
@@ -92,12 +95,12 @@ class Queue:
                 msg = "add(connection=...) needs an open transaction; without one, leave it out"
                 raise InterfaceError(msg)
             async with connection.transaction():
-                return await add_jobs(connection, self.definition, self.statements, table, beside)
+                return await add_jobs(connection, self.layout, table, beside)
         async with (
             self.pool.acquire() as own,
             own.transaction(isolation="read_committed"),
         ):
-            return await add_jobs(own, self.definition, self.statements, table, beside)
+            return await add_jobs(own, self.layout, table, beside)
 
     async def get(
         self,
@@ -146,24 +149,23 @@ class Queue:
 
     async def length(self) -> int:
         """The number of jobs: ready, delayed and leased. It counts rows, so it takes time."""
-        rows = await self.pool.fetch_plain(self.statements.length)
-        return int(rows[0][0])
+        return await self._count(self.layout.length)
 
     async def stats(self) -> QueueStats:
         """The numbers of jobs by state, in one snapshot. It counts rows, so it takes time."""
-        rows = await self.pool.fetch_plain(self.statements.stats)
+        rows = await self.pool.fetch_plain(self.layout.stats)
         total, ready, leased, dead, oldest = rows[0]
         return QueueStats(total, ready, total - ready - leased, leased, dead, max(oldest, 0.0))
 
     async def peek(self, limit: int = 10) -> Columns:
         """The first jobs in order, whatever their state, without leasing them."""
         check_count("limit", limit)
-        return await self.pool.fetch_columns(self.statements.peek, limit)
+        return await self.pool.fetch_columns(self.layout.peek, limit)
 
     async def dead(self, limit: int = 1000) -> Columns:
         """The first dead letters: payload, `job_reason`, and in `job_errors` all reasons before."""
         check_count("limit", limit)
-        return await self.pool.fetch_columns(self.statements.dead, limit)
+        return await self.pool.fetch_columns(self.layout.dead, limit)
 
     async def requeue(self, ids: Any = None) -> int:
         """Make dead letters (without `ids` all) jobs again, with new attempts; return how many.
@@ -171,38 +173,44 @@ class Queue:
         They keep id, priority, key and history. If a job with one of their keys has been added
         since, this is a UniqueViolationError, and none of them moves.
         """
-        statements = self.statements
         if ids is None:
-            status = await self.pool.execute(statements.requeue)
+            count = await self._count(self.layout.requeue)
         else:
-            status = await self.pool.execute(statements.requeue_some, _as_ids(ids))
+            count = await self._count(self.layout.requeue_some, _as_ids(ids))
         await self.notify()
-        return int(status.split()[-1])
+        return count
 
     async def purge(self) -> int:
         """Remove all jobs, leased ones too, and return how many. Dead letters stay."""
-        return int((await self.pool.execute(self.statements.purge)).split()[-1])
+        return await self._count(self.layout.purge)
 
     async def purge_dead(self) -> int:
         """Remove all dead letters, and return how many."""
-        return int((await self.pool.execute(self.statements.purge_dead)).split()[-1])
+        return await self._count(self.layout.purge_dead)
 
     async def sweep(self) -> None:
         """Make dead letters of jobs that are expired or without attempts; `get` calls this.
 
-        It looks at all jobs, so it runs once a second, or less often if it takes long.
+        In the layout segments it also empties what is done. It looks at all jobs or ranges, so it
+        runs once a second, or less often if it takes long.
         """
         began = time.monotonic()
         if began < self._next_sweep:
             return
         self._next_sweep = began + _SWEEP_S
-        await self.pool.execute(self.statements.sweep)
+        status = await self.pool.execute(self.layout.sweep)
+        tell(self.definition, "dead", int(status.split()[-1]))
+        await self._upkeep.run()
         took = time.monotonic() - began
         self._next_sweep = began + max(_SWEEP_S, took / _SWEEP_PART)
 
     async def notify(self) -> None:
         """Wake the callers of `get` that wait for this queue; its other verbs call this."""
-        await self.pool.fetch_plain(self.statements.notify, self.definition.channel)
+        await self.pool.fetch_plain(self.layout.notify, self.definition.channel)
+
+    async def _count(self, query: str, *arguments: Any) -> int:
+        rows = await self.pool.fetch_plain(query, *arguments)
+        return int(rows[0][0])
 
     def __repr__(self) -> str:
         """Its name, and the payload's columns."""

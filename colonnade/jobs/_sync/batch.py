@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
+from colonnade.jobs._layouts.base import Part
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import LeaseLostError
+from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
     import colonnade
     from colonnade.columns import Columns
+    from colonnade.jobs._layouts.base import Call, Hold
     from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs.observing import JobsEvent
 
 _BACK_AT_ONCE = 0.0
 
@@ -38,7 +42,8 @@ class Batch:
         self, queue: Queue, columns: Columns, token: int | None, until: datetime | None
     ) -> None:
         self.queue = queue
-        self.columns = columns
+        self._hold = None if token is None else queue.layout.hold(columns, token)
+        self.columns = columns if self._hold is None else self._hold.columns
         """The payload, and the jobs' ids, priorities, attempts and traces: a row for each job."""
         self.token = token
         """The number that proves the lease; None for jobs that `get` has removed."""
@@ -77,10 +82,9 @@ class Batch:
         `synchronous_commit` makes it: no worker gets these jobs again. If the connection fails
         before the answer arrives, they may be removed or not.
         """
-        wanted = self._wanted(ids)
-        if ids is None and self._committed:
-            wanted = self._without(self._settled | self._committed)
-        self._settle(self.queue.statements.ack, wanted)
+        wanted = self._done(ids)
+        if len(wanted):
+            self._settle("done", wanted, self.queue.layout.ack([self._part(wanted)]))
 
     def commit(self, connection: colonnade.sync.Connection, ids: Any = None) -> None:
         """Remove jobs within the caller's transaction, together with what the work wrote.
@@ -96,14 +100,20 @@ class Batch:
             msg = "commit() needs a connection with an open transaction; ack() needs none"
             raise InterfaceError(msg)
         wanted = self._wanted(ids)
-        done = self._asked(connection, self.queue.statements.ack, wanted)
+        if not len(wanted):
+            return
+        call = self.queue.layout.ack([self._part(wanted)])
+        (done,) = _asked(connection, call)
         self._committed.update(done)
+        self._tell("done", wanted, done)
         if len(done) < len(wanted):
             raise self._loss(wanted, done)
 
     def release(self, ids: Any = None) -> None:
         """Give back jobs that were not begun: they are ready at once, without an attempt more."""
-        self._settle(self.queue.statements.release, self._wanted(ids))
+        wanted = self._wanted(ids)
+        if len(wanted):
+            self._settle("released", wanted, self._held_by().release(wanted, self.held))
         self.queue.notify()
 
     def nack(self, ids: Any = None, *, delay: float | None = None, reason: Any = "failed") -> None:
@@ -119,13 +129,7 @@ class Batch:
         reasons = _reasons(reason, len(wanted))
         if not len(wanted):
             return
-        attempts = dict(zip(self.ids.tolist(), self.attempts.tolist(), strict=True))
-        retry = self.queue.definition.retry
-        pauses = [
-            retry.pause(attempts[number]) if delay is None else float(delay)
-            for number in wanted.tolist()
-        ]
-        self._settle(self.queue.statements.nack, wanted, pauses, reasons)
+        self._settle("failed", wanted, self._held_by().nack(wanted, delay, reasons))
         if delay == _BACK_AT_ONCE:
             self.queue.notify()
 
@@ -134,8 +138,10 @@ class Batch:
         check_seconds("lease", lease)
         wanted = self._wanted(ids)
         until = datetime.now(UTC) + timedelta(seconds=lease)
-        statement = self.queue.statements.extend
-        done = self._asked(self.queue.pool, statement, wanted, lease)
+        done: list[int] = []
+        if len(wanted):
+            (done,) = _asked(self.queue.pool, self._held_by().extend(wanted, lease))
+            self._tell("extended", wanted, done)
         if ids is None:
             self.until = until
         self._refuse_lost(wanted, done)
@@ -146,21 +152,39 @@ class Batch:
 
     # Inside
 
-    def _settle(self, statement: str, wanted: NDArray[np.int64], *more: object) -> None:
-        done = self._asked(self.queue.pool, statement, wanted, *more)
+    def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call: Call) -> None:
+        (done,) = _asked(self.queue.pool, call)
         self._settled.update(done)
+        self._tell(event, wanted, done)
         self._refuse_lost(wanted, done)
 
-    def _asked(
-        self, connection: Any, statement: str, wanted: NDArray[np.int64], *more: object
-    ) -> list[int]:
-        if not len(wanted):
-            return []
-        import numpy as np
+    def _tell(self, event: JobsEvent, wanted: NDArray[np.int64], done: list[int]) -> None:
+        """Tell the observers of this process what the server has answered."""
+        definition = self.queue.definition
+        tell(definition, event, len(done))
+        if len(done) < len(wanted):
+            # What a transaction has committed is gone as it should be.
+            lost = set(wanted.tolist()).difference(done, self._committed)
+            tell(definition, "lost", len(lost))
+        if event == "failed":
+            import numpy as np
 
-        priorities = np.unique(self.columns["job_priority"])
-        done = connection.fetch_columns(statement, priorities, wanted, self.token, *more)
-        return done["job_id"].tolist()  # type: ignore[no-any-return]
+            is_last = self.attempts >= definition.retry.max_attempts
+            tell(definition, "dead", np.isin(done, self.ids[is_last]).sum())
+
+    def _part(self, wanted: NDArray[np.int64]) -> Part:
+        return Part(self._held_by(), wanted, self.held)
+
+    def _held_by(self) -> Hold:
+        assert self._hold is not None  # noqa: S101 - `_wanted` has refused a batch without lease
+        return self._hold
+
+    def _done(self, ids: Any) -> NDArray[np.int64]:
+        """The ids that `ack` means: without `ids` not those of `commit`."""
+        wanted = self._wanted(ids)
+        if ids is None and self._committed:
+            return self._without(self._settled | self._committed)
+        return wanted
 
     def _wanted(self, ids: Any) -> NDArray[np.int64]:
         """The ids that are meant. Raises InterfaceError for ids of other batches."""
@@ -204,6 +228,11 @@ class Batch:
 
         lost = wanted[~np.isin(wanted, done)]
         return LeaseLostError(str(self.queue.definition), lost, len(wanted))
+
+
+def _asked(connection: Any, call: Call) -> list[list[int]]:
+    """Run the statement, and return the ids of the jobs that it settled, for each batch."""
+    return call.done(connection.fetch_columns(call.sql, *call.arguments))
 
 
 def _reasons(reason: Any, count: int) -> list[str]:

@@ -15,6 +15,7 @@ from colonnade.errors import InterfaceError
 from colonnade.jobs._sync.batch import Batch
 from colonnade.jobs._tasks.threads import Signal, rung_by
 from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,27 +65,29 @@ def get_until(
         return batch
     channels = [queue.definition.channel for queue in queues]
     bell = Signal()
+    # Jobs that are ready, and were not got, are locked: mostly for the moment of another `get`.
+    pause_if_locked = _WAIT_LEAST_S
     with stop.rings(bell):
         with rung_by(queues[0].pool, channels, bell):
             while True:
                 left = None if give_up is None else give_up - time.monotonic()
                 if stop.is_set() or (left is not None and left <= 0):
                     return batch
-                bell.wait(_pause(queues, left))
+                bell.wait(_pause(queues, left, pause_if_locked))
                 bell.clear()
+                pause_if_locked *= 2
                 batch = _first(queues, limit, lease)
                 if batch:
                     return batch
 
 
-def _pause(queues: Sequence[Queue], left: float | None) -> float:
+def _pause(queues: Sequence[Queue], left: float | None, if_locked: float) -> float:
     """The seconds until the next look: the soonest of a job's time, the poll and the timeout."""
     pauses = [queue.poll for queue in queues]
     for queue in queues:
-        rows = queue.pool.fetch_plain(queue.statements.next_ready)
+        rows = queue.pool.fetch_plain(queue.layout.next_ready)
         if rows[0][0] is not None:
-            # A job whose time has come, and was not got, is locked by another worker.
-            pauses.append(max(rows[0][0], _WAIT_LEAST_S) if rows[0][0] > 0 else queue.poll)
+            pauses.append(max(rows[0][0], _WAIT_LEAST_S) if rows[0][0] > 0 else if_locked)
     if left is not None:
         pauses.append(max(left, 0.0))
     return min(pauses)
@@ -105,21 +108,30 @@ def _first(queues: Sequence[Queue], limit: int, lease: float | None) -> Batch:
 
 def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
     if lease is None:
-        columns = queue.pool.fetch_columns(queue.statements.take, limit)
-        return Batch(queue, columns, None, None)
+        columns = queue.pool.fetch_columns(queue.layout.take, limit)
+        return _told(Batch(queue, columns, None, None))
     token = secrets.randbits(_LEASE_BITS)
     # Earlier than the server's clock begins the lease, so never too late.
     until = datetime.now(UTC) + timedelta(seconds=lease)
     try:
-        columns = queue.pool.fetch_columns(queue.statements.lease, limit, lease, token)
+        columns = queue.pool.fetch_columns(queue.layout.lease, limit, lease, token)
     except BaseException:
         # The server may have leased jobs before the answer was lost; the token finds them.
         _given_back(queue, token)
         raise
-    return Batch(queue, columns, token, until)
+    return _told(Batch(queue, columns, token, until))
+
+
+def _told(batch: Batch) -> Batch:
+    if batch:
+        tell(batch.queue.definition, "got", len(batch))
+        tell(batch.queue.definition, "retried", (batch.attempts > 1).sum())
+        if batch.token is None:
+            tell(batch.queue.definition, "done", len(batch))
+    return batch
 
 
 def _given_back(queue: Queue, token: int) -> None:
     """Give back what an unanswered `get` has leased; else it comes back when the lease ends."""
     with contextlib.suppress(Exception):
-        queue.pool.fetch_plain(queue.statements.release_all, token, timeout=_GIVE_BACK_S)
+        queue.pool.fetch_plain(queue.layout.release_all, token, timeout=_GIVE_BACK_S)

@@ -6,16 +6,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_literal
+from colonnade._quoting import quote_identifier
+from colonnade.errors import DuplicateTableError
 from colonnade.jobs import _ddl
+from colonnade.jobs._layouts import layout_of
+from colonnade.jobs._sync.migrating import migrate, must_migrate
 from colonnade.jobs._sync.queue import Queue
-from colonnade.jobs.definition import (
-    LAYOUT,
-    LAYOUT_VERSION,
-    Definition,
-    check_identifier,
-    settings_from,
+from colonnade.jobs._sync.registry import (
+    COLUMNS,
+    find,
+    has_registry,
+    lock_schema,
+    missing,
+    payload_of,
 )
+from colonnade.jobs.definition import Definition, check_identifier, settings_from
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -23,16 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import colonnade
+    from colonnade.jobs._sync.registry import Found
+    from colonnade.jobs.definition import LayoutName
 
-_HAS_TABLE = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
 _HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
-_COLUMNS = (
-    "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull"
-    " FROM pg_catalog.pg_attribute AS a"
-    " WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass"
-    " AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped ORDER BY a.attnum"
-)
-_OWN_COLUMNS_COUNT = 9
 
 
 def create_queue(
@@ -44,34 +43,53 @@ def create_queue(
     retry: Retry | None = None,
     ttl: float | None = None,
     max_length: int | None = None,
+    layout: LayoutName = "rows",
     poll: float = 1.0,
 ) -> Queue:
     """Make a queue, or open it if it exists with the same definition.
 
     `payload` maps names of columns to SQL types, such as `{"user_id": "int8 NOT NULL"}`. `retry` is
     the policy for jobs that fail; a job that is older than `ttl` seconds is not handed out any
-    more; more than `max_length` jobs are refused. `queue_ddl` returns the DDL that this runs.
+    more; more than `max_length` jobs are refused. `layout` is how the jobs are stored: "segments"
+    is for high rates and for databases with long transactions, and has no unique keys. `queue_ddl`
+    returns the DDL that this runs.
 
     The DDL runs in one transaction, under an advisory lock: of several processes that create the
-    queue together, one does, and the others open it. Raises QueueDefinitionError, with the
+    queue together, one does, and the others open it. A queue that an older version of this package
+    has made is migrated. Raises QueueDefinitionError, with the
     difference, if the queue exists with another definition.
     """
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length)
+    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
     with (
         pool.acquire() as connection,
         connection.transaction(isolation="read_committed"),
     ):
-        connection.execute(f"SELECT pg_catalog.pg_advisory_xact_lock({_ddl.lock_key(schema)})")
-        found = _found(connection, schema, name)
-        if found is not None:
-            _check_same(connection, definition, found)
+        lock_schema(connection, schema)
+        found = find(connection, schema, name)
+        if found is None:
+            _make(connection, definition)
         else:
-            if not _is_true(connection, _HAS_SCHEMA, _quoted(schema)):
-                connection.execute(_ddl.schema_ddl(schema))
-            if not _is_true(connection, _HAS_TABLE, _ddl.registry(schema)):
-                connection.execute(_ddl.registry_ddl(schema))
-            connection.execute(_ddl.queue_tables_ddl(definition))
+            _check_same(connection, definition, found)
+            if found.is_old:
+                migrate(connection, found)
     return Queue(pool, definition, poll)
+
+
+def _make(connection: Any, definition: Definition) -> None:
+    schema = definition.schema
+    rows = connection.fetch_plain(_HAS_SCHEMA, quote_identifier(schema))
+    if not rows[0][0]:
+        connection.execute(_ddl.schema_ddl(schema))
+    if not has_registry(connection, schema):
+        connection.execute(_ddl.registry_ddl(schema))
+    try:
+        connection.execute(_ddl.queue_tables_ddl(layout_of(definition)))
+    except DuplicateTableError as error:
+        msg = (
+            f"the queue {definition} needs the name of a table that is there already, and is not "
+            f"its own: choose another name or schema ({error})"
+        )
+        raise QueueDefinitionError(msg) from error
 
 
 def queue_ddl(
@@ -82,11 +100,12 @@ def queue_ddl(
     retry: Retry | None = None,
     ttl: float | None = None,
     max_length: int | None = None,
+    layout: LayoutName = "rows",
 ) -> str:
     """Return the DDL that `create_queue` runs for a new queue in a new schema."""
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length)
-    parts = _ddl.schema_ddl(schema), _ddl.registry_ddl(schema), _ddl.queue_tables_ddl(definition)
-    return "\n".join(parts) + "\n"
+    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
+    tables = _ddl.queue_tables_ddl(layout_of(definition))
+    return "\n".join([_ddl.schema_ddl(schema), _ddl.registry_ddl(schema), tables]) + "\n"
 
 
 def open_queue(
@@ -101,12 +120,14 @@ def open_queue(
     check_identifier("schema", schema)
     check_identifier("name", name)
     with pool.acquire() as connection:
-        found = _found(connection, schema, name)
+        found = find(connection, schema, name)
         if found is None:
-            raise _missing(schema, name)
-        columns = _payload(connection, Definition(schema, name, {"?": "text"}).table)
+            raise missing(schema, name)
+        if found.is_old:
+            raise QueueDefinitionError(must_migrate(found))
+        columns = payload_of(connection, found.tables())
     payload = {column: kind for column, (kind, _) in columns.items()}
-    return Queue(pool, Definition(schema, name, payload, **settings_from(found)), poll)
+    return Queue(pool, found.definition(payload), poll)
 
 
 def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") -> None:
@@ -117,10 +138,11 @@ def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") ->
     check_identifier("schema", schema)
     check_identifier("name", name)
     with pool.acquire() as connection, connection.transaction():
-        connection.execute(f"SELECT pg_catalog.pg_advisory_xact_lock({_ddl.lock_key(schema)})")
-        if _found(connection, schema, name) is None:
-            raise _missing(schema, name)
-        connection.execute(_ddl.drop_ddl(Definition(schema, name, {"?": "text"})))
+        lock_schema(connection, schema)
+        found = find(connection, schema, name)
+        if found is None:
+            raise missing(schema, name)
+        connection.execute(_ddl.drop_ddl(found.tables()))
 
 
 def grant_queue(pool: colonnade.sync.Pool, name: str, role: str, *, schema: str = "jobs") -> None:
@@ -128,56 +150,27 @@ def grant_queue(pool: colonnade.sync.Pool, name: str, role: str, *, schema: str 
 
     It gets no right on other queues; it can read the names and rules of all queues of the schema.
     """
-    pool.execute(rights_ddl(name, role, schema=schema))
-
-
-def rights_ddl(name: str, role: str, *, schema: str = "jobs") -> str:
-    """Return the statements that `grant_queue` runs."""
     check_identifier("role", role)
-    return _ddl.rights_ddl(Definition(schema, name, {"?": "text"}), role)
+    check_identifier("schema", schema)
+    check_identifier("name", name)
+    with pool.acquire() as connection:
+        found = find(connection, schema, name)
+        if found is None:
+            raise missing(schema, name)
+        connection.execute(_ddl.rights_ddl(found.tables(), role))
 
 
-def _is_true(connection: Any, query: str, argument: str) -> bool:
-    rows = connection.fetch_plain(query, argument)
-    return bool(rows[0][0])
+def rights_ddl(name: str, role: str, *, schema: str = "jobs", layout: LayoutName = "rows") -> str:
+    """Return the statements that `grant_queue` runs for a queue of this layout."""
+    check_identifier("role", role)
+    definition = Definition(schema, name, {"?": "text"}, layout=layout)
+    return _ddl.rights_ddl(layout_of(definition), role)
 
 
-def _quoted(schema: str) -> str:
-    return _ddl.registry(schema).rpartition(".")[0]
-
-
-def _found(connection: Any, schema: str, name: str) -> str | None:
-    """Return the settings of a queue that exists."""
-    registry = _ddl.registry(schema)
-    if not _is_true(connection, _HAS_TABLE, registry):
-        return None
-    rows = connection.fetch_plain(
-        f"SELECT layout, version, settings::pg_catalog.text FROM {registry}"
-        f" WHERE name OPERATOR(pg_catalog.=) $1",
-        name,
-    )
-    if not rows:
-        return None
-    layout, version, settings = rows[0]
-    if (layout, version) != (LAYOUT, LAYOUT_VERSION):
-        msg = (
-            f'the queue "{schema}.{name}" has the layout {layout} {version}, and this version of '
-            f"Colonnade works with {LAYOUT} {LAYOUT_VERSION}"
-        )
-        raise QueueDefinitionError(msg)
-    return str(settings)
-
-
-def _payload(connection: Any, table: str) -> dict[str, tuple[str, bool]]:
-    """Return name, type and whether it is NOT NULL, of each column of a queue's payload."""
-    rows = connection.fetch_plain(_COLUMNS, table)
-    return {row[0]: (row[1], row[2]) for row in rows[_OWN_COLUMNS_COUNT:]}
-
-
-def _check_same(connection: Any, wanted: Definition, settings: str) -> None:
-    there = _payload(connection, wanted.table)
+def _check_same(connection: Any, wanted: Definition, found: Found) -> None:
+    there = payload_of(connection, found.tables())
     connection.execute(_ddl.sample_ddl(wanted.payload))
-    rows = connection.fetch_plain(_COLUMNS, "pg_temp.colonnade_wanted")
+    rows = connection.fetch_plain(COLUMNS, "pg_temp.colonnade_wanted")
     asked = {row[0]: (row[1], row[2]) for row in rows}
     differences = [
         f'the column "{name}" is {_spelled(there.get(name))}, not {_spelled(asked.get(name))}'
@@ -186,7 +179,7 @@ def _check_same(connection: Any, wanted: Definition, settings: str) -> None:
     ]
     if not differences and list(there) != list(asked):
         differences = [f"the columns stand in the order {', '.join(there)}"]
-    rules = settings_from(settings)
+    rules = {**settings_from(found.settings), "layout": found.layout}
     differences += [
         f"{option} is {rules[option]}, not {getattr(wanted, option)}"
         for option in rules
@@ -201,10 +194,3 @@ def _spelled(column: tuple[str, bool] | None) -> str:
     if column is None:
         return "missing"
     return f"{column[0]} NOT NULL" if column[1] else column[0]
-
-
-def _missing(schema: str, name: str) -> QueueDefinitionError:
-    return QueueDefinitionError(
-        f"there is no queue {quote_literal(name)} in the schema {quote_literal(schema)}: make it "
-        "with create_queue"
-    )

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from colonnade._arguments import check_callable, check_count
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
+from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sources import Beside
-from colonnade.jobs._statements import Statements
 from colonnade.jobs._sync.adding import add_jobs
 from colonnade.jobs._sync.consumer import Consumer
 from colonnade.jobs._sync.getting import get
+from colonnade.jobs._sync.upkeep import Upkeep
 from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.observing import tell
 from colonnade.jobs.stats import QueueStats
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class Queue:
         check_seconds("poll", poll)
         self.pool = pool
         self.definition = definition
-        self.statements = Statements(definition)
+        self.layout = layout_of(definition)
+        self._upkeep = Upkeep(pool, self.layout)
         self.poll = poll
         self._next_sweep = 0.0
 
@@ -96,12 +99,12 @@ class Queue:
                 msg = "add(connection=...) needs an open transaction; without one, leave it out"
                 raise InterfaceError(msg)
             with connection.transaction():
-                return add_jobs(connection, self.definition, self.statements, table, beside)
+                return add_jobs(connection, self.layout, table, beside)
         with (
             self.pool.acquire() as own,
             own.transaction(isolation="read_committed"),
         ):
-            return add_jobs(own, self.definition, self.statements, table, beside)
+            return add_jobs(own, self.layout, table, beside)
 
     def get(
         self,
@@ -150,24 +153,23 @@ class Queue:
 
     def length(self) -> int:
         """The number of jobs: ready, delayed and leased. It counts rows, so it takes time."""
-        rows = self.pool.fetch_plain(self.statements.length)
-        return int(rows[0][0])
+        return self._count(self.layout.length)
 
     def stats(self) -> QueueStats:
         """The numbers of jobs by state, in one snapshot. It counts rows, so it takes time."""
-        rows = self.pool.fetch_plain(self.statements.stats)
+        rows = self.pool.fetch_plain(self.layout.stats)
         total, ready, leased, dead, oldest = rows[0]
         return QueueStats(total, ready, total - ready - leased, leased, dead, max(oldest, 0.0))
 
     def peek(self, limit: int = 10) -> Columns:
         """The first jobs in order, whatever their state, without leasing them."""
         check_count("limit", limit)
-        return self.pool.fetch_columns(self.statements.peek, limit)
+        return self.pool.fetch_columns(self.layout.peek, limit)
 
     def dead(self, limit: int = 1000) -> Columns:
         """The first dead letters: payload, `job_reason`, and in `job_errors` all reasons before."""
         check_count("limit", limit)
-        return self.pool.fetch_columns(self.statements.dead, limit)
+        return self.pool.fetch_columns(self.layout.dead, limit)
 
     def requeue(self, ids: Any = None) -> int:
         """Make dead letters (without `ids` all) jobs again, with new attempts; return how many.
@@ -175,38 +177,44 @@ class Queue:
         They keep id, priority, key and history. If a job with one of their keys has been added
         since, this is a UniqueViolationError, and none of them moves.
         """
-        statements = self.statements
         if ids is None:
-            status = self.pool.execute(statements.requeue)
+            count = self._count(self.layout.requeue)
         else:
-            status = self.pool.execute(statements.requeue_some, _as_ids(ids))
+            count = self._count(self.layout.requeue_some, _as_ids(ids))
         self.notify()
-        return int(status.split()[-1])
+        return count
 
     def purge(self) -> int:
         """Remove all jobs, leased ones too, and return how many. Dead letters stay."""
-        return int((self.pool.execute(self.statements.purge)).split()[-1])
+        return self._count(self.layout.purge)
 
     def purge_dead(self) -> int:
         """Remove all dead letters, and return how many."""
-        return int((self.pool.execute(self.statements.purge_dead)).split()[-1])
+        return self._count(self.layout.purge_dead)
 
     def sweep(self) -> None:
         """Make dead letters of jobs that are expired or without attempts; `get` calls this.
 
-        It looks at all jobs, so it runs once a second, or less often if it takes long.
+        In the layout segments it also empties what is done. It looks at all jobs or ranges, so it
+        runs once a second, or less often if it takes long.
         """
         began = time.monotonic()
         if began < self._next_sweep:
             return
         self._next_sweep = began + _SWEEP_S
-        self.pool.execute(self.statements.sweep)
+        status = self.pool.execute(self.layout.sweep)
+        tell(self.definition, "dead", int(status.split()[-1]))
+        self._upkeep.run()
         took = time.monotonic() - began
         self._next_sweep = began + max(_SWEEP_S, took / _SWEEP_PART)
 
     def notify(self) -> None:
         """Wake the callers of `get` that wait for this queue; its other verbs call this."""
-        self.pool.fetch_plain(self.statements.notify, self.definition.channel)
+        self.pool.fetch_plain(self.layout.notify, self.definition.channel)
+
+    def _count(self, query: str, *arguments: Any) -> int:
+        rows = self.pool.fetch_plain(query, *arguments)
+        return int(rows[0][0])
 
     def __repr__(self) -> str:
         """Its name, and the payload's columns."""

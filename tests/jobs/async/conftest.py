@@ -14,6 +14,9 @@ from colonnade import jobs
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from colonnade.jobs.definition import LayoutName
+
+LAYOUTS: tuple[LayoutName, ...] = ("rows", "segments")
 PAYLOAD = {"a": "int8", "b": "text"}
 
 
@@ -30,7 +33,21 @@ async def pool(dsn: str) -> AsyncIterator[colonnade.Pool]:
     # async-only: end
 
 
+@pytest.fixture(params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> LayoutName:
+    """Each of the layouts."""
+    name: LayoutName = request.param
+    return name
+
+
 @pytest.fixture
-async def queue(pool: colonnade.Pool) -> jobs.Queue:
-    """A queue with two attempts without a pause."""
-    return await jobs.create_queue(pool, "work", PAYLOAD, retry=jobs.Retry(max_attempts=2, delay=0))
+async def queue(pool: colonnade.Pool, layout: LayoutName) -> jobs.Queue:
+    """A queue of each layout with two attempts without a pause."""
+    retry = jobs.Retry(max_attempts=2, delay=0)
+    return await jobs.create_queue(pool, "work", PAYLOAD, retry=retry, layout=layout)
+
+
+@pytest.fixture
+async def rows_queue(pool: colonnade.Pool) -> jobs.Queue:
+    """A queue of the layout rows, which alone has unique keys."""
+    return await jobs.create_queue(pool, "rows", PAYLOAD)

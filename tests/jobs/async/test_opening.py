@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import colonnade
 from colonnade import jobs
 from colonnade._quoting import quote_identifier
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 PAYLOAD = {"a": "int8", "b": "numeric(12, 2)"}
 HOSTILE = ['a"b', "a'b\\", "Ünï.cödé", "a; DROP TABLE x; --", "$$", "select", "%s{0}", " "]
@@ -36,6 +39,7 @@ async def test_create_is_idempotent_for_one_definition(pool: colonnade.Pool) -> 
         ({"a": "int8 NOT NULL", "b": "numeric(12, 2)"}, {}, "not bigint NOT NULL"),
         ({"b": "numeric(12, 2)", "a": "int8"}, {}, "in the order a, b"),
         (PAYLOAD, {"ttl": 5}, "ttl is None, not 5"),
+        (PAYLOAD, {"layout": "segments"}, "layout is rows, not segments"),
         (PAYLOAD, {"retry": jobs.Retry(delay=7)}, "retry is Retry"),
     ],
 )
@@ -47,9 +51,9 @@ async def test_another_definition_is_refused_with_the_difference(
         await jobs.create_queue(pool, "q", payload, **options)
 
 
-async def test_what_is_shown_is_what_is_run(pool: colonnade.Pool) -> None:
-    await pool.execute(jobs.queue_ddl("q", PAYLOAD, ttl=5))
-    queue = await jobs.create_queue(pool, "q", PAYLOAD, ttl=5)
+async def test_what_is_shown_is_what_is_run(pool: colonnade.Pool, layout: LayoutName) -> None:
+    await pool.execute(jobs.queue_ddl("q", PAYLOAD, ttl=5, layout=layout))
+    queue = await jobs.create_queue(pool, "q", PAYLOAD, ttl=5, layout=layout)
     assert await queue.add({"a": [1]}) == 1
 
 
@@ -83,12 +87,12 @@ async def test_a_dropped_queue_can_be_made_anew(pool: colonnade.Pool) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_any_name_is_only_a_name(pool: colonnade.Pool, name: str) -> None:
+async def test_any_name_is_only_a_name(pool: colonnade.Pool, layout: LayoutName, name: str) -> None:
     schema = f"s{name}"
     try:
-        queue = await jobs.create_queue(pool, name, {name: "text"}, schema=schema)
+        queue = await jobs.create_queue(pool, name, {name: "text"}, schema=schema, layout=layout)
         assert await queue.add({name: [name, None]}) == 2
-        assert await queue.add({name: [name, "other"]}, key=name, priority=1) == 2
+        assert await queue.add({name: [name, "other"]}, priority=[1, 1]) == 2
         opened = await jobs.open_queue(pool, name, schema=schema)
         assert list(opened.definition.payload) == [name]
         batch = await opened.get(timeout=0)
@@ -127,9 +131,11 @@ def test_names_that_cannot_be(name: str, payload: dict[str, str], message: str) 
         jobs.queue_ddl(name, payload)
 
 
-async def test_a_worker_cannot_touch_another_queue(pool: colonnade.Pool) -> None:
-    mine = await jobs.create_queue(pool, "mine", PAYLOAD)
-    other = await jobs.create_queue(pool, "other", PAYLOAD)
+async def test_a_worker_cannot_touch_another_queue(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    mine = await jobs.create_queue(pool, "mine", PAYLOAD, layout=layout)
+    other = await jobs.create_queue(pool, "other", PAYLOAD, layout=layout)
     await mine.add({"a": [1, 2]})
     await other.add({"a": [3]})
     await pool.execute("DROP ROLE IF EXISTS jobs_worker")
@@ -148,7 +154,7 @@ async def _works_as_worker(pool: colonnade.Pool) -> None:
     dsn = pool._connect_args[0]
     async with colonnade.create_pool(dsn, min_size=1, max_size=2, setup=become) as workers:
         queue = await jobs.open_queue(workers, "mine")
-        await queue.add({"a": [5]}, priority=2, key=["k"])
+        await queue.add({"a": [5]}, priority=[2])
         batch = await queue.get(2)
         await batch.nack(batch.ids[:1], reason="no")
         await batch.extend(5)

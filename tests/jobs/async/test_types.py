@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 import colonnade
 import samples
 from colonnade import jobs
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 
 def texts_of(columns: colonnade.Columns, name: str) -> list[str]:
@@ -22,7 +26,7 @@ TYPES = [sql_type for sql_type in samples.BY_TYPE if sql_type != "cstring"]
 
 
 @pytest.mark.parametrize("sql_type", TYPES)
-async def test_every_type(pool: colonnade.Pool, sql_type: str) -> None:
+async def test_every_type(pool: colonnade.Pool, layout: LayoutName, sql_type: str) -> None:
     name = "v"
     texts = json.dumps(samples.BY_TYPE[sql_type].in_columns)
     source = f"SELECT v FROM ({samples.query(sql_type)}) AS s"
@@ -30,7 +34,7 @@ async def test_every_type(pool: colonnade.Pool, sql_type: str) -> None:
         columns = await pool.fetch_columns(source, texts)
     except colonnade.errors.FeatureNotSupportedError as error:
         pytest.skip(str(error))
-    queue = await jobs.create_queue(pool, "typed", {name: sql_type})
+    queue = await jobs.create_queue(pool, "typed", {name: sql_type}, layout=layout)
     count = await queue.add(columns)
     assert count == len(columns) > 0
     await queue.add(columns, priority=1)

@@ -18,6 +18,8 @@ from colonnade import jobs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colonnade.jobs.definition import LayoutName
+
 A = [1, 2, 3]
 B = ["x", "y", None]
 
@@ -113,33 +115,44 @@ async def test_a_trace_context_travels_with_the_job(queue: jobs.Queue) -> None:
     assert batch.columns.to_pydict()["job_trace"] == ["00-abc-def-01"]
 
 
-async def test_a_key_is_in_the_queue_once(queue: jobs.Queue) -> None:
-    assert await queue.add({"a": [1, 2, 3], "b": ["k", "k", "l"]}, key="b") == 2
-    assert await queue.add({"a": [4, 5], "b": ["k", "m"]}, key="b") == 1
-    assert await values(queue) == [1, 3, 5]
-    assert await queue.add({"a": [6, 7], "b": ["k", "k"]}, key="b", on_conflict="replace") == 1
-    assert await values(queue) == [7, 3, 5]
+async def test_a_key_is_in_the_queue_once(rows_queue: jobs.Queue) -> None:
+    assert await rows_queue.add({"a": [1, 2, 3], "b": ["k", "k", "l"]}, key="b") == 2
+    assert await rows_queue.add({"a": [4, 5], "b": ["k", "m"]}, key="b") == 1
+    assert await values(rows_queue) == [1, 3, 5]
+    assert await rows_queue.add({"a": [6, 7], "b": ["k", "k"]}, key="b", on_conflict="replace") == 1
+    assert await values(rows_queue) == [7, 3, 5]
     # NULL is no key, and an array of keys need not be in the payload.
-    assert await queue.add({"a": [8, 9, 9]}, key=[None, "k", "n"]) == 2
-    assert await values(queue) == [7, 3, 5, 8, 9]
-    assert await values(queue, "job_key") == ["k", "l", "m", None, "n"]
+    assert await rows_queue.add({"a": [8, 9, 9]}, key=[None, "k", "n"]) == 2
+    assert await values(rows_queue) == [7, 3, 5, 8, 9]
+    assert await values(rows_queue, "job_key") == ["k", "l", "m", None, "n"]
 
 
-async def test_a_key_that_was_done_can_be_added_again(queue: jobs.Queue) -> None:
-    await queue.add({"a": [1], "b": ["k"]}, key="b")
-    await (await queue.get()).ack()
-    assert await queue.add({"a": [2], "b": ["k"]}, key="b") == 1
+async def test_a_key_that_was_done_can_be_added_again(rows_queue: jobs.Queue) -> None:
+    await rows_queue.add({"a": [1], "b": ["k"]}, key="b")
+    await (await rows_queue.get()).ack()
+    assert await rows_queue.add({"a": [2], "b": ["k"]}, key="b") == 1
 
 
-async def test_a_replaced_job_is_taken_from_its_worker(queue: jobs.Queue) -> None:
-    await queue.add({"a": [1], "b": ["k"]}, key="b")
-    batch = await queue.get()
-    await queue.add({"a": [2], "b": ["k"]}, key="b", on_conflict="replace")
+async def test_a_replaced_job_is_taken_from_its_worker(rows_queue: jobs.Queue) -> None:
+    await rows_queue.add({"a": [1], "b": ["k"]}, key="b")
+    batch = await rows_queue.get()
+    await rows_queue.add({"a": [2], "b": ["k"]}, key="b", on_conflict="replace")
     with pytest.raises(jobs.LeaseLostError):
         await batch.ack()
-    again = await queue.get(timeout=0)
+    again = await rows_queue.get(timeout=0)
     assert again.columns["a"].tolist() == [2]
     assert again.attempts.tolist() == [1]
+
+
+async def test_segments_have_no_keys(pool: colonnade.Pool) -> None:
+    queue = await jobs.create_queue(pool, "work", {"a": "int8"}, layout="segments")
+    with pytest.raises(colonnade.InterfaceError, match=r'no unique keys.*layout="rows"'):
+        await queue.add({"a": [1]}, key="a")
+    async with pool.acquire() as connection, connection.transaction():
+        with pytest.raises(colonnade.InterfaceError, match="no unique keys"):
+            await queue.add({"a": [1]}, key=["x"], connection=connection)
+        await queue.add({"a": [2]}, connection=connection)
+    assert await values(queue) == [2]
 
 
 async def test_arrays_of_another_length_add_nothing(queue: jobs.Queue) -> None:
@@ -148,8 +161,8 @@ async def test_arrays_of_another_length_add_nothing(queue: jobs.Queue) -> None:
     assert await queue.length() == 0
 
 
-async def test_a_full_queue_takes_nothing_more(pool: colonnade.Pool) -> None:
-    queue = await jobs.create_queue(pool, "small", {"a": "int8"}, max_length=3)
+async def test_a_full_queue_takes_nothing_more(pool: colonnade.Pool, layout: LayoutName) -> None:
+    queue = await jobs.create_queue(pool, "small", {"a": "int8"}, max_length=3, layout=layout)
     await added(queue, 2)
     with pytest.raises(jobs.QueueFullError, match="max_length of 3"):
         await added(queue, 2)
@@ -163,8 +176,10 @@ async def test_a_full_queue_takes_nothing_more(pool: colonnade.Pool) -> None:
     assert await queue.length() == 3
 
 
-async def test_an_expired_job_becomes_a_dead_letter(pool: colonnade.Pool) -> None:
-    queue = await jobs.create_queue(pool, "short", {"a": "int8"}, ttl=3600)
+async def test_an_expired_job_becomes_a_dead_letter(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    queue = await jobs.create_queue(pool, "short", {"a": "int8"}, ttl=3600, layout=layout)
     await queue.add({"a": [1, 2]}, ttl=[0.01, 60])
     await asyncio.sleep(0.05)
     batch = await queue.get(timeout=0)

@@ -15,6 +15,9 @@ from colonnade.jobs import sync as jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from colonnade.jobs.definition import LayoutName
+
+LAYOUTS: tuple[LayoutName, ...] = ("rows", "segments")
 PAYLOAD = {"a": "int8", "b": "text"}
 
 
@@ -28,7 +31,21 @@ def pool(dsn: str) -> Iterator[colonnade.sync.Pool]:
     gc.collect()
 
 
+@pytest.fixture(params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> LayoutName:
+    """Each of the layouts."""
+    name: LayoutName = request.param
+    return name
+
+
 @pytest.fixture
-def queue(pool: colonnade.sync.Pool) -> jobs.Queue:
-    """A queue with two attempts without a pause."""
-    return jobs.create_queue(pool, "work", PAYLOAD, retry=jobs.Retry(max_attempts=2, delay=0))
+def queue(pool: colonnade.sync.Pool, layout: LayoutName) -> jobs.Queue:
+    """A queue of each layout with two attempts without a pause."""
+    retry = jobs.Retry(max_attempts=2, delay=0)
+    return jobs.create_queue(pool, "work", PAYLOAD, retry=retry, layout=layout)
+
+
+@pytest.fixture
+def rows_queue(pool: colonnade.sync.Pool) -> jobs.Queue:
+    """A queue of the layout rows, which alone has unique keys."""
+    return jobs.create_queue(pool, "rows", PAYLOAD)

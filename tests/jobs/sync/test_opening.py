@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import colonnade
 from colonnade._quoting import quote_identifier
 from colonnade.jobs import sync as jobs
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 PAYLOAD = {"a": "int8", "b": "numeric(12, 2)"}
 HOSTILE = ['a"b', "a'b\\", "Ünï.cödé", "a; DROP TABLE x; --", "$$", "select", "%s{0}", " "]
@@ -37,6 +40,7 @@ def test_create_is_idempotent_for_one_definition(pool: colonnade.sync.Pool) -> N
         ({"a": "int8 NOT NULL", "b": "numeric(12, 2)"}, {}, "not bigint NOT NULL"),
         ({"b": "numeric(12, 2)", "a": "int8"}, {}, "in the order a, b"),
         (PAYLOAD, {"ttl": 5}, "ttl is None, not 5"),
+        (PAYLOAD, {"layout": "segments"}, "layout is rows, not segments"),
         (PAYLOAD, {"retry": jobs.Retry(delay=7)}, "retry is Retry"),
     ],
 )
@@ -48,9 +52,9 @@ def test_another_definition_is_refused_with_the_difference(
         jobs.create_queue(pool, "q", payload, **options)
 
 
-def test_what_is_shown_is_what_is_run(pool: colonnade.sync.Pool) -> None:
-    pool.execute(jobs.queue_ddl("q", PAYLOAD, ttl=5))
-    queue = jobs.create_queue(pool, "q", PAYLOAD, ttl=5)
+def test_what_is_shown_is_what_is_run(pool: colonnade.sync.Pool, layout: LayoutName) -> None:
+    pool.execute(jobs.queue_ddl("q", PAYLOAD, ttl=5, layout=layout))
+    queue = jobs.create_queue(pool, "q", PAYLOAD, ttl=5, layout=layout)
     assert queue.add({"a": [1]}) == 1
 
 
@@ -84,12 +88,12 @@ def test_a_dropped_queue_can_be_made_anew(pool: colonnade.sync.Pool) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_name_is_only_a_name(pool: colonnade.sync.Pool, name: str) -> None:
+def test_any_name_is_only_a_name(pool: colonnade.sync.Pool, layout: LayoutName, name: str) -> None:
     schema = f"s{name}"
     try:
-        queue = jobs.create_queue(pool, name, {name: "text"}, schema=schema)
+        queue = jobs.create_queue(pool, name, {name: "text"}, schema=schema, layout=layout)
         assert queue.add({name: [name, None]}) == 2
-        assert queue.add({name: [name, "other"]}, key=name, priority=1) == 2
+        assert queue.add({name: [name, "other"]}, priority=[1, 1]) == 2
         opened = jobs.open_queue(pool, name, schema=schema)
         assert list(opened.definition.payload) == [name]
         batch = opened.get(timeout=0)
@@ -128,9 +132,9 @@ def test_names_that_cannot_be(name: str, payload: dict[str, str], message: str) 
         jobs.queue_ddl(name, payload)
 
 
-def test_a_worker_cannot_touch_another_queue(pool: colonnade.sync.Pool) -> None:
-    mine = jobs.create_queue(pool, "mine", PAYLOAD)
-    other = jobs.create_queue(pool, "other", PAYLOAD)
+def test_a_worker_cannot_touch_another_queue(pool: colonnade.sync.Pool, layout: LayoutName) -> None:
+    mine = jobs.create_queue(pool, "mine", PAYLOAD, layout=layout)
+    other = jobs.create_queue(pool, "other", PAYLOAD, layout=layout)
     mine.add({"a": [1, 2]})
     other.add({"a": [3]})
     pool.execute("DROP ROLE IF EXISTS jobs_worker")
@@ -149,7 +153,7 @@ def _works_as_worker(pool: colonnade.sync.Pool) -> None:
     dsn = pool._connect_args[0]
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=2, setup=become) as workers:
         queue = jobs.open_queue(workers, "mine")
-        queue.add({"a": [5]}, priority=2, key=["k"])
+        queue.add({"a": [5]}, priority=[2])
         batch = queue.get(2)
         batch.nack(batch.ids[:1], reason="no")
         batch.extend(5)

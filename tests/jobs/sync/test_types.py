@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 import colonnade
 import samples
 from colonnade.jobs import sync as jobs
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 
 def texts_of(columns: colonnade.Columns, name: str) -> list[str]:
@@ -24,7 +28,7 @@ TYPES = [sql_type for sql_type in samples.BY_TYPE if sql_type != "cstring"]
 
 
 @pytest.mark.parametrize("sql_type", TYPES)
-def test_every_type(pool: colonnade.sync.Pool, sql_type: str) -> None:
+def test_every_type(pool: colonnade.sync.Pool, layout: LayoutName, sql_type: str) -> None:
     name = "v"
     texts = json.dumps(samples.BY_TYPE[sql_type].in_columns)
     source = f"SELECT v FROM ({samples.query(sql_type)}) AS s"
@@ -32,7 +36,7 @@ def test_every_type(pool: colonnade.sync.Pool, sql_type: str) -> None:
         columns = pool.fetch_columns(source, texts)
     except colonnade.errors.FeatureNotSupportedError as error:
         pytest.skip(str(error))
-    queue = jobs.create_queue(pool, "typed", {name: sql_type})
+    queue = jobs.create_queue(pool, "typed", {name: sql_type}, layout=layout)
     count = queue.add(columns)
     assert count == len(columns) > 0
     queue.add(columns, priority=1)

@@ -19,6 +19,8 @@ from colonnade.jobs import sync as jobs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colonnade.jobs.definition import LayoutName
+
 A = [1, 2, 3]
 B = ["x", "y", None]
 
@@ -112,33 +114,44 @@ def test_a_trace_context_travels_with_the_job(queue: jobs.Queue) -> None:
     assert batch.columns.to_pydict()["job_trace"] == ["00-abc-def-01"]
 
 
-def test_a_key_is_in_the_queue_once(queue: jobs.Queue) -> None:
-    assert queue.add({"a": [1, 2, 3], "b": ["k", "k", "l"]}, key="b") == 2
-    assert queue.add({"a": [4, 5], "b": ["k", "m"]}, key="b") == 1
-    assert values(queue) == [1, 3, 5]
-    assert queue.add({"a": [6, 7], "b": ["k", "k"]}, key="b", on_conflict="replace") == 1
-    assert values(queue) == [7, 3, 5]
+def test_a_key_is_in_the_queue_once(rows_queue: jobs.Queue) -> None:
+    assert rows_queue.add({"a": [1, 2, 3], "b": ["k", "k", "l"]}, key="b") == 2
+    assert rows_queue.add({"a": [4, 5], "b": ["k", "m"]}, key="b") == 1
+    assert values(rows_queue) == [1, 3, 5]
+    assert rows_queue.add({"a": [6, 7], "b": ["k", "k"]}, key="b", on_conflict="replace") == 1
+    assert values(rows_queue) == [7, 3, 5]
     # NULL is no key, and an array of keys need not be in the payload.
-    assert queue.add({"a": [8, 9, 9]}, key=[None, "k", "n"]) == 2
-    assert values(queue) == [7, 3, 5, 8, 9]
-    assert values(queue, "job_key") == ["k", "l", "m", None, "n"]
+    assert rows_queue.add({"a": [8, 9, 9]}, key=[None, "k", "n"]) == 2
+    assert values(rows_queue) == [7, 3, 5, 8, 9]
+    assert values(rows_queue, "job_key") == ["k", "l", "m", None, "n"]
 
 
-def test_a_key_that_was_done_can_be_added_again(queue: jobs.Queue) -> None:
-    queue.add({"a": [1], "b": ["k"]}, key="b")
-    (queue.get()).ack()
-    assert queue.add({"a": [2], "b": ["k"]}, key="b") == 1
+def test_a_key_that_was_done_can_be_added_again(rows_queue: jobs.Queue) -> None:
+    rows_queue.add({"a": [1], "b": ["k"]}, key="b")
+    (rows_queue.get()).ack()
+    assert rows_queue.add({"a": [2], "b": ["k"]}, key="b") == 1
 
 
-def test_a_replaced_job_is_taken_from_its_worker(queue: jobs.Queue) -> None:
-    queue.add({"a": [1], "b": ["k"]}, key="b")
-    batch = queue.get()
-    queue.add({"a": [2], "b": ["k"]}, key="b", on_conflict="replace")
+def test_a_replaced_job_is_taken_from_its_worker(rows_queue: jobs.Queue) -> None:
+    rows_queue.add({"a": [1], "b": ["k"]}, key="b")
+    batch = rows_queue.get()
+    rows_queue.add({"a": [2], "b": ["k"]}, key="b", on_conflict="replace")
     with pytest.raises(jobs.LeaseLostError):
         batch.ack()
-    again = queue.get(timeout=0)
+    again = rows_queue.get(timeout=0)
     assert again.columns["a"].tolist() == [2]
     assert again.attempts.tolist() == [1]
+
+
+def test_segments_have_no_keys(pool: colonnade.sync.Pool) -> None:
+    queue = jobs.create_queue(pool, "work", {"a": "int8"}, layout="segments")
+    with pytest.raises(colonnade.InterfaceError, match=r'no unique keys.*layout="rows"'):
+        queue.add({"a": [1]}, key="a")
+    with pool.acquire() as connection, connection.transaction():
+        with pytest.raises(colonnade.InterfaceError, match="no unique keys"):
+            queue.add({"a": [1]}, key=["x"], connection=connection)
+        queue.add({"a": [2]}, connection=connection)
+    assert values(queue) == [2]
 
 
 def test_arrays_of_another_length_add_nothing(queue: jobs.Queue) -> None:
@@ -147,8 +160,8 @@ def test_arrays_of_another_length_add_nothing(queue: jobs.Queue) -> None:
     assert queue.length() == 0
 
 
-def test_a_full_queue_takes_nothing_more(pool: colonnade.sync.Pool) -> None:
-    queue = jobs.create_queue(pool, "small", {"a": "int8"}, max_length=3)
+def test_a_full_queue_takes_nothing_more(pool: colonnade.sync.Pool, layout: LayoutName) -> None:
+    queue = jobs.create_queue(pool, "small", {"a": "int8"}, max_length=3, layout=layout)
     added(queue, 2)
     with pytest.raises(jobs.QueueFullError, match="max_length of 3"):
         added(queue, 2)
@@ -162,8 +175,10 @@ def test_a_full_queue_takes_nothing_more(pool: colonnade.sync.Pool) -> None:
     assert queue.length() == 3
 
 
-def test_an_expired_job_becomes_a_dead_letter(pool: colonnade.sync.Pool) -> None:
-    queue = jobs.create_queue(pool, "short", {"a": "int8"}, ttl=3600)
+def test_an_expired_job_becomes_a_dead_letter(
+    pool: colonnade.sync.Pool, layout: LayoutName
+) -> None:
+    queue = jobs.create_queue(pool, "short", {"a": "int8"}, ttl=3600, layout=layout)
     queue.add({"a": [1, 2]}, ttl=[0.01, 60])
     time.sleep(0.05)
     batch = queue.get(timeout=0)

@@ -1,46 +1,30 @@
-"""The SQL of `add` for jobs with a key, a delay, a priority or a time to live."""
+"""How jobs with a key, a delay, a priority or a time to live get into the layout `rows`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier
-from colonnade.jobs._sources import BESIDE, STAGING
-from colonnade.jobs._statements import later
+from colonnade.jobs._layouts.base import Route, later
+from colonnade.jobs._sources import BESIDE, STAGING, TYPES, staging_ddl, unstaging_ddl
 
 if TYPE_CHECKING:
     from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
-_TYPES = {
-    "key": "pg_catalog.text",
-    "delay": "pg_catalog.float8",
-    "priority": "smallint",
-    "ttl": "pg_catalog.float8",
-}
-_ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
 
-
-def open_sql(definition: Definition, beside: Beside) -> str:
-    """The statements that make the temporary tables."""
-    payload = ", ".join(quote_identifier(name) for name in definition.payload)
-    made = (
-        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} AS SELECT {payload} FROM {definition.table}"
-        f" LIMIT 0; ALTER TABLE pg_temp.{STAGING} ADD COLUMN {_ORDINAL};"
+def staged(definition: Definition, beside: Beside) -> Route:
+    """A COPY into a temporary table, and an INSERT from there."""
+    return Route(
+        into=lambda _opened: ("pg_temp", STAGING),
+        makes=staging_ddl(definition, beside),
+        files=lambda _opened: _insert_sql(definition, beside),
+        drops=unstaging_ddl(beside),
+        counts_filed=True,
     )
-    if beside.arrays:
-        listed = ", ".join(f"job_{name} {_TYPES[name]}" for name in beside.arrays)
-        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
-    return made
 
 
-def close_sql(beside: Beside) -> str:
-    """The statements that drop them."""
-    dropped = f"DROP TABLE pg_temp.{STAGING};"
-    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
-
-
-def insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object]]:
+def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object]]:
     """The statement that adds the jobs, and its arguments."""
     arguments: list[object] = []
 
@@ -49,7 +33,7 @@ def insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object
             return f"b.job_{option}"
         if option in beside.constants:
             arguments.append(beside.constants[option])
-            return f"${len(arguments)}::{_TYPES[option]}"
+            return f"${len(arguments)}::{TYPES[option]}"
         return None
 
     chosen: dict[str, str] = {}

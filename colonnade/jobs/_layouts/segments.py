@@ -1,0 +1,239 @@
+"""The layout `segments`: jobs are only ever appended, and what changes are ranges of them.
+
+A range has up to a thousand jobs that were added together, and one lease: so a thousand jobs leave
+two dead rows behind, and not two thousand. Jobs and ranges lie in a ring of slots; a slot that has
+no ranges left is truncated with its dead rows, which vacuum could not do while a snapshot is held.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade.jobs._layouts import segments_adding, segments_ddl
+from colonnade.jobs._layouts.base import ALIVE, DUE, NOW, Call, Layout, Part, Route, equal, later
+from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call
+from colonnade.jobs._layouts.segments_names import KEY, RANGE_JOBS, Names, same
+from colonnade.jobs._layouts.segments_ring import Ring
+from colonnade.jobs._layouts.segments_settling import Settling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade.columns import Columns
+    from colonnade.jobs._layouts.base import Chore
+    from colonnade.jobs._sources import Beside
+    from colonnade.jobs.definition import Definition
+
+_ORDER = "job_priority, job_place, job_id"
+# What is the same for all jobs of a range, besides its key and its bounds.
+_RULES = "job_ready_at, job_expires_at, job_attempts, job_token, job_done, job_trace"
+_RANGE = f"{', '.join(KEY)}, job_last, job_count, {_RULES}"
+_SWEPT_AT_ONCE = 100
+
+
+class Segments(Layout):
+    """The tables and statements of one queue."""
+
+    name = "segments"
+    version = 1
+    own_columns = 4
+
+    def __init__(self, definition: Definition) -> None:
+        super().__init__(definition)
+        self.names = Names(definition)
+        self.settling = Settling(self.names, definition, self._has_attempts)
+        self._ring = Ring(self.names)
+        self.look = self._ring.look
+        self.lease, self.take = self._getting()
+        self.sweep = self._sweeping()
+        self.release_all = (
+            f"UPDATE {self.names.ranges} SET job_token = NULL, job_ready_at = {NOW},"
+            " job_attempts = job_attempts OPERATOR(pg_catalog.-) 1"
+            f" WHERE {equal('job_token', '$1')}"
+        )
+        self._look()
+        self._administer()
+
+    def tables_ddl(self) -> str:
+        """Sequences, the ring, and the slots of jobs and ranges."""
+        return segments_ddl.tables_ddl(self.definition, self.names)
+
+    def drop_ddl(self) -> str:
+        """Drop all of them."""
+        return segments_ddl.drop_ddl(self.names)
+
+    def rights_ddl(self, role: str) -> str:
+        """Adding, leasing, and emptying slots."""
+        return segments_ddl.rights_ddl(self.names, role)
+
+    def route(self, beside: Beside, *, is_evident: bool) -> Route:
+        """A COPY into the current slot, and the ranges of its jobs."""
+        return segments_adding.route(self.definition, self.names, beside, is_evident=is_evident)
+
+    def hold(self, columns: Columns, token: int) -> SegmentsHold:
+        """Jobs whose ranges have the token."""
+        return SegmentsHold(self.settling, self.definition.retry, columns, token)
+
+    def ack(self, parts: Sequence[Part]) -> Call:
+        """Delete the ranges of all these batches; of those that are done in part, note the jobs."""
+        return ack_call(self.settling, parts)
+
+    def chores(self, state: Sequence[Sequence[Any]]) -> list[Chore]:
+        """Turn the ring, and truncate what is done."""
+        return self._ring.chores(state)
+
+    def _found(self) -> str:
+        """The first jobs, and the ranges that have them.
+
+        Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query. In
+        a CASE, as in the layout `rows`, the planner does not expect the condition to be rare.
+        """
+        ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
+        ranges = (
+            f"SELECT {_RANGE} FROM {self.names.ranges} WHERE {ready}"
+            f" ORDER BY {', '.join(KEY[:3])} LIMIT $1 FOR UPDATE SKIP LOCKED"
+        )
+        jobs = self.names.jobs_of("r", f"s.job_id, {self._payload}")
+        scalars = (
+            *("job_slot", "job_priority", "job_place", "job_last", "job_count", "job_ready_at"),
+            *("job_expires_at", "job_attempts", "job_token", "job_done", "job_trace"),
+        )
+        firsts = ", ".join(f"pg_catalog.min({name}) AS {name}" for name in scalars)
+        return (
+            f"WITH found AS MATERIALIZED (SELECT r.*, j.* FROM ({ranges}) AS r"
+            f" CROSS JOIN LATERAL {jobs} AS j LIMIT $1),"
+            f" used AS MATERIALIZED (SELECT job_add, job_first, {firsts},"
+            " pg_catalog.max(job_id) AS got_last, pg_catalog.count(*) AS got"
+            " FROM found GROUP BY job_add, job_first)"
+        )
+
+    def _getting(self) -> tuple[str, str]:
+        """Get with a lease, and without. A range of which only the first jobs are got is cut."""
+        ranges, whole = self.names.ranges, "u.got OPERATOR(pg_catalog.>=) u.job_count"
+        cut = "u.got OPERATOR(pg_catalog.<) u.job_count"
+        after = "u.got_last OPERATOR(pg_catalog.+) 1"
+        held = (
+            f"UPDATE {ranges} AS r SET job_token = $3::pg_catalog.int8,"
+            " job_attempts = r.job_attempts OPERATOR(pg_catalog.+) 1,"
+            f" job_ready_at = {later('$2::pg_catalog.float8')}, job_count = u.got,"
+            f" job_last = CASE WHEN {cut} THEN u.got_last ELSE r.job_last END"
+            f" FROM used AS u WHERE {same('r', 'u')} RETURNING r.job_add, r.job_first"
+        )
+        rest = (
+            f"INSERT INTO {ranges} (job_slot, job_priority, job_place, job_add, job_first,"
+            f" job_last, job_count, {_RULES}) SELECT u.job_slot, u.job_priority, u.job_place,"
+            f" u.job_add, {after}, u.job_last, u.job_count OPERATOR(pg_catalog.-) u.got, {_RULES}"
+            f" FROM held AS h JOIN used AS u ON {_joined('h', 'u')} WHERE {cut}"
+        )
+        keys = "job_slot, job_place, f.job_add, f.job_first,"
+        once_more = "job_attempts OPERATOR(pg_catalog.+) 1::pg_catalog.int2"
+        lease = (
+            f"{self._found()}, held AS ({held}), rest AS ({rest}) {self._shown(once_more, keys)}"
+        )
+        gone = (
+            f"DELETE FROM {ranges} AS r USING used AS u WHERE {same('r', 'u')} AND {whole}"
+            " RETURNING r.job_add, r.job_first"
+        )
+        left = (
+            f"UPDATE {ranges} AS r SET job_first = {after},"
+            " job_count = u.job_count OPERATOR(pg_catalog.-) u.got"
+            f" FROM used AS u WHERE {same('r', 'u')} AND {cut} RETURNING u.job_add, u.job_first"
+        )
+        take = (
+            f"{self._found()}, gone AS ({gone}), rest AS ({left}), held AS"
+            f" (SELECT * FROM gone UNION ALL SELECT * FROM rest) {self._shown('job_attempts', '')}"
+        )
+        return lease, take
+
+    def _shown(self, attempts: str, keys: str) -> str:
+        """The jobs of the ranges that were held, and what settles them."""
+        return (
+            f"SELECT {self._payload}, job_id, job_priority, {attempts} AS job_attempts, {keys}"
+            f" job_trace FROM found AS f JOIN held AS h ON {_joined('f', 'h')} ORDER BY {_ORDER}"
+        )
+
+    def _sweeping(self) -> str:
+        """Ranges that no `get` will hand out any more become dead letters."""
+        return (
+            f"WITH gone AS MATERIALIZED (SELECT {_RANGE} FROM {self.names.ranges} WHERE {DUE}"
+            f" AND ({self._has_none} OR NOT {ALIVE}) LIMIT {_SWEPT_AT_ONCE}"
+            " FOR UPDATE SKIP LOCKED),"
+            f" removed AS (DELETE FROM {self.names.ranges} AS r USING gone AS g"
+            f" WHERE {same('r', 'g')} RETURNING r.job_add, r.job_first)"
+            f" INSERT INTO {self._dead} (job_id, job_priority, job_attempts, job_trace,"
+            f" job_errors, {self._payload}, job_reason) SELECT j.job_id, g.job_priority,"
+            f" g.job_attempts, g.job_trace, j.job_errors, {self._payload},"
+            f" CASE WHEN {ALIVE} THEN 'the lease ended' ELSE 'expired' END"
+            f" FROM gone AS g JOIN removed AS d ON {_joined('g', 'd')} CROSS JOIN LATERAL"
+            f" {self.names.jobs_of('g', f's.job_id, s.job_errors, {self._payload}')} AS j"
+        )
+
+    def _look(self) -> None:
+        """What changes nothing: the ranges know how many jobs they have."""
+        ranges = self.names.ranges
+        total = "coalesce(pg_catalog.sum(job_count), 0)::pg_catalog.int8"
+        some = "coalesce(pg_catalog.sum(job_count) FILTER (WHERE {}), 0)::pg_catalog.int8"
+        self.next_ready = (
+            "SELECT pg_catalog.date_part('epoch', pg_catalog.min(job_ready_at)"
+            f" OPERATOR(pg_catalog.-) {NOW}) FROM {ranges}"
+        )
+        self.length = f"SELECT {total} FROM {ranges}"
+        self.excess = f"SELECT least({total}, $1::pg_catalog.int8) FROM {ranges}"
+        self.stats = (
+            f"SELECT {total}, {some.format(DUE)},"
+            f" {some.format(f'NOT {DUE} AND job_token IS NOT NULL')},"
+            f" (SELECT pg_catalog.count(*) FROM {self._dead}),"
+            f" coalesce(pg_catalog.date_part('epoch', {NOW} OPERATOR(pg_catalog.-)"
+            f" pg_catalog.min(job_ready_at)), 0) FROM {ranges}"
+        )
+        jobs = self.names.jobs_of("r", f"s.job_id, s.job_errors, {self._payload}")
+        self.peek = (
+            f"SELECT {self._payload}, job_id, job_priority, job_attempts, job_trace,"
+            " NULL::pg_catalog.text AS job_key, job_ready_at, job_expires_at,"
+            f" job_token IS NOT NULL AND NOT {DUE} AS job_is_leased, job_errors FROM"
+            f" (SELECT r.*, j.* FROM (SELECT {_RANGE} FROM {ranges}"
+            f" ORDER BY {', '.join(KEY[:3])} LIMIT $1) AS r"
+            f" CROSS JOIN LATERAL {jobs} AS j LIMIT $1) AS first_ones ORDER BY {_ORDER}"
+        )
+
+    def _administer(self) -> None:
+        """What an administrator does. Requeued jobs go to the end of their priority."""
+        names = self.names
+        chunk = "PARTITION BY job_priority, job_trace ORDER BY job_id"
+        again = (
+            f" RETURNING job_id, job_priority, job_trace, job_errors, {self._payload}),"
+            f" c AS MATERIALIZED (SELECT *, (pg_catalog.row_number() OVER ({chunk})"
+            f" OPERATOR(pg_catalog.-) 1) OPERATOR(pg_catalog./) {RANGE_JOBS} AS job_chunk,"
+            " pg_catalog.dense_rank() OVER (ORDER BY job_priority, job_trace) AS job_group"
+            " FROM back), g AS MATERIALIZED"
+            f" (SELECT {names.next_of(names.adds)} AS job_add, ring.slot AS job_slot, i.* FROM"
+            " (SELECT job_priority, job_trace, job_group, job_chunk, pg_catalog.min(job_id) AS"
+            " job_first, pg_catalog.max(job_id) AS job_last, pg_catalog.count(*) AS job_count"
+            " FROM c GROUP BY job_priority, job_trace, job_group, job_chunk ORDER BY job_first)"
+            f" AS i CROSS JOIN {names.ring} AS ring), copied AS (INSERT INTO {names.jobs}"
+            f" (job_slot, job_add, job_id, job_errors, {self._payload}) SELECT g.job_slot,"
+            f" g.job_add, c.job_id, c.job_errors, {self._payload} FROM c JOIN g"
+            f" ON {equal('c.job_group', 'g.job_group')}"
+            f" AND {equal('c.job_chunk', 'g.job_chunk')} ORDER BY g.job_add, c.job_id), placed AS"
+            f" (INSERT INTO {names.ranges} (job_slot, job_priority, job_place, job_add,"
+            " job_first, job_last, job_count, job_trace) SELECT job_slot, job_priority, job_add,"
+            " job_add, job_first, job_last, job_count, job_trace FROM g)"
+            " SELECT pg_catalog.count(*) FROM back"
+        )
+        self.requeue = f"WITH back AS (DELETE FROM {self._dead}{again}"
+        self.requeue_some = (
+            f"WITH back AS (DELETE FROM {self._dead} WHERE job_id OPERATOR(pg_catalog.=)"
+            f" ANY ($1::pg_catalog.int8[]){again}"
+        )
+        self.purge = (
+            f"WITH gone AS (DELETE FROM {names.ranges} RETURNING job_count)"
+            " SELECT coalesce(pg_catalog.sum(job_count), 0)::pg_catalog.int8 FROM gone"
+        )
+
+
+def _joined(left: str, right: str) -> str:
+    """An expression: both have one range; within a statement, two columns tell ranges apart."""
+    return (
+        f"{equal(f'{left}.job_add', f'{right}.job_add')}"
+        f" AND {equal(f'{left}.job_first', f'{right}.job_first')}"
+    )

@@ -1,0 +1,122 @@
+"""How jobs get into the layout `segments`: one COPY, and then their ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._quoting import quote_identifier
+from colonnade.errors import InterfaceError
+from colonnade.jobs._layouts.base import Route, equal, later
+from colonnade.jobs._layouts.segments_names import RANGE_JOBS
+from colonnade.jobs._sources import BESIDE, STAGING, TYPES, staging_ddl, unstaging_ddl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade.jobs._layouts.segments_names import Names
+    from colonnade.jobs._sources import Beside
+    from colonnade.jobs.definition import Definition
+
+# Parameters of both statements.
+_SLOT, _ADD = "$1::pg_catalog.int2", "$2::pg_catalog.int8"
+_CHUNK = (
+    f"(pg_catalog.row_number() OVER (%s) OPERATOR(pg_catalog.-) 1)"
+    f" OPERATOR(pg_catalog./) {RANGE_JOBS}"
+)
+_BOUNDS = "pg_catalog.min(job_id), pg_catalog.max(job_id), pg_catalog.count(*)"
+
+
+def route(definition: Definition, names: Names, beside: Beside, *, is_evident: bool) -> Route:
+    """A COPY into the current slot; if a value comes for each job, through a temporary table."""
+    if beside.has_key:
+        msg = (
+            f"the queue {definition} has the layout segments, which has no unique keys: "
+            'leave key out, or make a queue with layout="rows"'
+        )
+        raise InterfaceError(msg)
+    opens = f"SELECT {names.next_of(names.adds)}, slot FROM {names.ring}"
+    if is_evident and not beside.arrays:
+        return Route(
+            opens=opens,
+            into=lambda opened: (definition.schema, f"{definition.name}_s{opened[1]}"),
+            files=lambda opened: _ranges_sql(names, beside, opened),
+        )
+    return Route(
+        makes=staging_ddl(definition, beside),
+        opens=opens,
+        into=lambda _opened: ("pg_temp", STAGING),
+        files=lambda opened: _spread_sql(definition, names, beside, opened),
+        drops=unstaging_ddl(beside),
+    )
+
+
+class _Values:
+    """The values beside the payload as expressions, and the arguments that they name."""
+
+    def __init__(self, beside: Beside, opened: Sequence[Any]) -> None:
+        self.arguments: list[object] = [opened[1], opened[0]]
+        self.columns: dict[str, str] = {}
+        for column, option, form in (
+            ("job_priority", "priority", "coalesce({}, 0)"),
+            ("job_ready_at", "delay", later("coalesce({}, 0)")),
+            ("job_expires_at", "ttl", later("{}")),
+        ):
+            if option in beside.arrays:
+                self.columns[column] = form.format(f"b.job_{option}")
+            elif option in beside.constants:
+                self.columns[column] = form.format(
+                    self._argument(beside.constants[option], TYPES[option])
+                )
+        if beside.trace is not None:
+            self.columns["job_trace"] = self._argument(beside.trace, "pg_catalog.text")
+
+    def _argument(self, value: object, kind: str) -> str:
+        self.arguments.append(value)
+        return f"${len(self.arguments)}::{kind}"
+
+
+def _ranges_sql(names: Names, beside: Beside, opened: Sequence[Any]) -> tuple[str, list[object]]:
+    """The ranges of the jobs that were just copied, which all have one value beside them."""
+    values = _Values(beside, opened)
+    listed = "".join(f", {name}" for name in values.columns)
+    given = "".join(f", {expression}" for expression in values.columns.values())
+    sql = (
+        f"INSERT INTO {names.ranges} (job_slot, job_place, job_add, job_first, job_last,"
+        f" job_count{listed}) SELECT {_SLOT}, {_ADD}, {_ADD}, {_BOUNDS}{given}"
+        f" FROM (SELECT job_id, {_CHUNK % 'ORDER BY job_id'} AS job_chunk FROM {names.jobs}"
+        f" WHERE {equal('job_slot', _SLOT)} AND {equal('job_add', _ADD)}) AS j GROUP BY job_chunk"
+    )
+    return sql, values.arguments
+
+
+def _spread_sql(
+    definition: Definition, names: Names, beside: Beside, opened: Sequence[Any]
+) -> tuple[str, list[object]]:
+    """The jobs from the temporary table, sorted by what they have beside them, and their ranges.
+
+    The ids follow this order, so that a range is a stretch of ids of this `add`.
+    """
+    values = _Values(beside, opened)
+    payload = ", ".join(quote_identifier(name) for name in definition.payload)
+    staged = ", ".join(f"s.{quote_identifier(name)}" for name in definition.payload)
+    kinds = list(values.columns)
+    listed = "".join(f", {name}" for name in kinds)
+    given = "".join(f", {expression} AS {name}" for name, expression in values.columns.items())
+    source = f"pg_temp.{STAGING} AS s"
+    if beside.arrays:
+        source += f" JOIN pg_temp.{BESIDE} AS b ON {equal('s.job_ordinal', 'b.job_ordinal')}"
+    window = "ORDER BY job_id"
+    if kinds:
+        window = f"PARTITION BY {', '.join(kinds)} {window}"
+    sql = (
+        f"WITH j AS MATERIALIZED (SELECT {names.next_of(names.ids)} AS job_id, i.* FROM"
+        f" (SELECT {staged}, s.job_ordinal{given} FROM {source}"
+        f" ORDER BY {', '.join([*kinds, 'job_ordinal'])}) AS i),"
+        f" copied AS (INSERT INTO {names.jobs} (job_slot, job_add, job_id, {payload})"
+        f" SELECT {_SLOT}, {_ADD}, job_id, {payload} FROM j ORDER BY job_id)"
+        f" INSERT INTO {names.ranges} (job_slot, job_place, job_add, job_first, job_last,"
+        f" job_count{listed}) SELECT {_SLOT}, {_ADD}, {_ADD}, {_BOUNDS}{listed}"
+        f" FROM (SELECT job_id{listed}, {_CHUNK % window} AS job_chunk FROM j) AS c"
+        f" GROUP BY job_chunk{listed}"
+    )
+    return sql, values.arguments

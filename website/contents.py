@@ -23,7 +23,7 @@ def sections() -> list[tuple[str, list[dict[str, str]]]]:
         if heading := _HEADING.match(line):
             found.append((heading[1], []))
         elif line.startswith("- ") and found:
-            for title, path in _LINK.findall(line):
+            for title, path in _LINK.findall(line.replace("`", "")):
                 if path not in seen and (DOCS / path).is_file():
                     seen.add(path)
                     # A notebook becomes a page.

@@ -39,9 +39,8 @@ def shown(notebook: dict[str, Any], name: str) -> Shown:
             parts.append(source)
             continue
         parts.append(f"```python\n{source}\n```")
-        for output in cell["outputs"]:
-            parts.append(_output(output, name, pictures))
-    # Below the title, which is the first line.
+        parts += [_output(output, name, pictures) for output in cell["outputs"]]
+    # The first cell has the title, and says what the notebook is.
     parts[0] += f'\n\n<a href="{name}" download>Download the notebook</a>'
     return Shown("\n\n".join(parts) + "\n", pictures)
 

@@ -21,7 +21,13 @@ from website import fences, reference
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Pages of each kind, looked at by every run of these tests; `make site-check` looks at all.
-SAMPLE = ("index.html", "tutorial.html", "types.html", "reference/colonnade.html")
+SAMPLE = (
+    "index.html",
+    "notebooks/columns.html",
+    "tutorial.html",
+    "types.html",
+    "reference/colonnade.html",
+)
 
 
 class Parsed(HTMLParser):
@@ -120,6 +126,14 @@ def _broken(site: Path, parsed: dict[Path, Parsed]) -> Iterator[str]:
                     # The theme's own, which leads to the beginning.
                     if anchor not in parsed[target].anchors | {"__top"}:
                         yield where
+
+
+def test_a_notebook_is_a_page_with_its_outputs(site: Path) -> None:
+    page = (site / "notebooks" / "columns.html").read_text("utf-8")
+    assert "trips have no price" in page  # printed
+    assert page.count('<div class="shown">') >= 3  # tables
+    assert (site / "notebooks" / "columns-1.png").read_bytes().startswith(b"\x89PNG")
+    assert (site / "notebooks" / "columns.ipynb").exists()
 
 
 def test_nothing_comes_from_another_host(parsed: dict[Path, Parsed]) -> None:

@@ -22,7 +22,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
     tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_page_restarts.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries

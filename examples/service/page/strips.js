@@ -4,9 +4,9 @@ import {
 } from "/live/drawing.js";
 import { CAUSES, startOf } from "/live/feed.js";
 
-const TIMES = [0.001, 0.01, 0.1, 1];
+const TIMES = [0.0001, 0.001, 0.01, 0.1, 1];
 const WAITS = [0.0001, 1]; // Lag of the loop and waits for a connection, at the right.
-const [FASTEST, SLOWEST] = [0.0002, 4]; // Seconds, at the bottom and the top of the picture.
+const [FASTEST, SLOWEST] = [0.00006, 4]; // Seconds, at the bottom and the top of the picture.
 
 export function drawStrips(canvases, feed, span, cursor) {
   drawTimes(canvases.times, feed, span, cursor);
@@ -30,7 +30,7 @@ function drawTimes(canvas, feed, span, cursor) {
   for (let second = time.first; second <= time.latest; second += 1) {
     for (const [bucket, answers] of feed.buckets(second)) {
       const [top, bottom] = [y(startOf(bucket + 1)), y(startOf(bucket))];
-      pen.globalAlpha = 0.14 + 0.8 * (Math.log1p(answers) / Math.log1p(most));
+      pen.globalAlpha = 0.2 + 0.75 * (Math.log1p(answers) / Math.log1p(most));
       pen.fillRect(time.x(second), top, time.step - (time.step > 5 ? 1 : 0), bottom - top - 0.5);
     }
   }

@@ -16,10 +16,13 @@ from colonnade import observe
 SECONDS_MAX = 60.0
 
 
-def beating(folder: Path) -> frozenset[str]:
-    """The processes of the application that are ready, or drain."""
+def beating(folder: Path, max_age: float = 5) -> frozenset[str]:
+    """The processes of the application that are ready, or drain; or hang for less than `max_age`.
+
+    One that has ended is none of them at once.
+    """
     files = folder.glob("*.beat")
-    return frozenset(path.stem for path in files if observe.is_alive(path, max_age=5))
+    return frozenset(path.stem for path in files if observe.is_alive(path, max_age=max_age))
 
 
 async def by_hang_up(server: int, folder: Path, workers: int) -> None:
@@ -29,7 +32,7 @@ async def by_hang_up(server: int, folder: Path, workers: int) -> None:
     """
     former = beating(folder)
     os.kill(server, signal.SIGHUP)
-    await _until(lambda: _is_all_new(folder, workers, former))
+    await until(lambda: _is_all_new(folder, workers, former))
 
 
 async def by_more_then_less(server: int, folder: Path, workers: int) -> None:
@@ -41,11 +44,11 @@ async def by_more_then_less(server: int, folder: Path, workers: int) -> None:
     # Two equal signals at once may count as one.
     for more in range(1, workers + 1):
         os.kill(server, signal.SIGTTIN)
-        await _until(partial(_are_at_least, folder, workers + more))
+        await until(partial(_are_at_least, folder, workers + more))
     for fewer in range(1, workers + 1):
         os.kill(server, signal.SIGTTOU)
-        await _until(partial(_are_left_at_most, folder, former, workers - fewer))
-    await _until(lambda: _is_all_new(folder, workers, former))
+        await until(partial(_are_left_at_most, folder, former, workers - fewer))
+    await until(lambda: _is_all_new(folder, workers, former))
 
 
 RESTARTS: Mapping[str, Callable[[int, Path, int], Awaitable[None]]] = {
@@ -60,7 +63,7 @@ async def restart(name: str, server: int, folder: Path, workers: int) -> float:
 
     Raises TimeoutError if a step takes more than `SECONDS_MAX`.
     """
-    await _until(partial(_are_at_least, folder, workers))
+    await until(partial(_are_at_least, folder, workers))
     began = time.monotonic()
     await RESTARTS[name](server, folder, workers)
     return time.monotonic() - began
@@ -79,7 +82,8 @@ def _is_all_new(folder: Path, workers: int, former: frozenset[str]) -> bool:
     return len(now) == workers and not now & former
 
 
-async def _until(holds: Callable[[], bool]) -> None:
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait; raises TimeoutError after `SECONDS_MAX`."""
     give_up = time.monotonic() + SECONDS_MAX
     while not holds():
         if time.monotonic() > give_up:

@@ -72,7 +72,7 @@ async def asked(
 ) -> Answers:
     """Ask every supplier; those that have not answered at the deadline are let go."""
     tasks = {
-        asyncio.create_task(_ask(client, address + route.path)): number
+        asyncio.create_task(_ask(client, address + route.path), name=f"supplier {number}"): number
         for number, address in enumerate(addresses)
     }
     try:

@@ -62,8 +62,8 @@ _TOKEN = re.compile(
 _WORDS = """
     all and any array as by case check coalesce collate columns conflict copy cross default distinct
     else end except exists explain extract filter first from full group having if in include inner
-    insert intersect into is join key lateral left limit materialized not null offset on only or
-    order over partition range references returning right row rows select set some table then to
+    insert intersect into is join key lateral left limit list materialized not null offset on only
+    or order over partition range references returning right row rows select set some table then to
     union unique update using values when where with within numeric time timestamp interval varchar
     char greatest least ordinality recursive operator cast and between like tablesample vacuum
     analyze begin stdin stdout constraint primary
@@ -197,7 +197,11 @@ def _at(tokens: list[_Token], at: int, local: set[str]) -> Iterator[str]:
 
 
 def _name(before: _Token, token: _Token, after: _Token, local: set[str]) -> Iterator[str]:
-    if token.word in _HIDDEN and before.word != "as":
+    if (
+        token.word in _HIDDEN
+        and before.word != "as"
+        and not _compares_nothing(before, token, after)
+    ):
         yield f"the operator within {token.text.upper()}"
     elif token.word == "distinct" and after.word == "from":
         yield "the operator within IS DISTINCT FROM"
@@ -213,6 +217,11 @@ def _name(before: _Token, token: _Token, after: _Token, local: set[str]) -> Iter
         yield f"the type {token.text}"
     elif token.word.startswith("pg_"):
         yield f"the table {token.text}"
+
+
+def _compares_nothing(before: _Token, token: _Token, after: _Token) -> bool:
+    """Whether it is the USING of DELETE, before a relation, or the IN of a partition's bounds."""
+    return (token.word == "using" and after.kind == "name") or before.word == "values"
 
 
 def _is_function(before: _Token, token: _Token, local: set[str]) -> bool:
@@ -266,7 +275,9 @@ def _column_types(tokens: list[_Token]) -> Iterator[str]:
         begins = (depth == 1 and token.text in {"(", ","}) or before.word == "add"
         if before.word == "add":
             at -= 1  # noqa: PLW2901 - skips to the column's name
-        if begins and tokens[at + 1].kind == tokens[at + 2].kind == "name":
+        # The columns of a partition have their types from the table.
+        is_typed = tokens[at + 2].word != "default"
+        if begins and is_typed and tokens[at + 1].kind == tokens[at + 2].kind == "name":
             yield from _type(tokens[at + 2], tokens[at + 3])
         if token.word in {"as", "select"}:
             is_made = False

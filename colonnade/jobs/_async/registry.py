@@ -40,8 +40,8 @@ class Found:
 
     def definition(self, payload: dict[str, str]) -> Definition:
         """The queue as it was declared."""
-        rules = settings_from(self.settings)
-        return Definition(self.schema, self.name, payload, **rules, layout=self.layout)  # type: ignore[arg-type]
+        rules = {**settings_from(self.settings), "layout": self.layout}
+        return Definition(self.schema, self.name, payload, **rules)
 
     def tables(self) -> Layout:
         """Its tables, where the payload does not matter."""

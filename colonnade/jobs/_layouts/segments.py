@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade.jobs._layouts import segments_adding, segments_ddl
 from colonnade.jobs._layouts.base import ALIVE, DUE, NOW, Call, Layout, Part, Route, equal, later
 from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call
-from colonnade.jobs._layouts.segments_names import KEY, RANGE_JOBS, Names, same
+from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same
 from colonnade.jobs._layouts.segments_ring import Ring
 from colonnade.jobs._layouts.segments_settling import Settling
 
@@ -202,8 +202,7 @@ class Segments(Layout):
         chunk = "PARTITION BY job_priority, job_trace ORDER BY job_id"
         again = (
             f" RETURNING job_id, job_priority, job_trace, job_errors, {self._payload}),"
-            f" c AS MATERIALIZED (SELECT *, (pg_catalog.row_number() OVER ({chunk})"
-            f" OPERATOR(pg_catalog.-) 1) OPERATOR(pg_catalog./) {RANGE_JOBS} AS job_chunk,"
+            f" c AS MATERIALIZED (SELECT *, {chunk_of(chunk)} AS job_chunk,"
             " pg_catalog.dense_rank() OVER (ORDER BY job_priority, job_trace) AS job_group"
             " FROM back), g AS MATERIALIZED"
             f" (SELECT {names.next_of(names.adds)} AS job_add, ring.slot AS job_slot, i.* FROM"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._quoting import quote_identifier
 from colonnade.errors import InterfaceError
 from colonnade.jobs._layouts.base import Route, equal, later
-from colonnade.jobs._layouts.segments_names import RANGE_JOBS
+from colonnade.jobs._layouts.segments_names import chunk_of
 from colonnade.jobs._sources import BESIDE, STAGING, TYPES, staging_ddl, unstaging_ddl
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 # Parameters of both statements.
 _SLOT, _ADD = "$1::pg_catalog.int2", "$2::pg_catalog.int8"
-_CHUNK = (
-    f"(pg_catalog.row_number() OVER (%s) OPERATOR(pg_catalog.-) 1)"
-    f" OPERATOR(pg_catalog./) {RANGE_JOBS}"
-)
 _BOUNDS = "pg_catalog.min(job_id), pg_catalog.max(job_id), pg_catalog.count(*)"
 
 
@@ -83,7 +79,7 @@ def _ranges_sql(names: Names, beside: Beside, opened: Sequence[Any]) -> tuple[st
     sql = (
         f"INSERT INTO {names.ranges} (job_slot, job_place, job_add, job_first, job_last,"
         f" job_count{listed}) SELECT {_SLOT}, {_ADD}, {_ADD}, {_BOUNDS}{given}"
-        f" FROM (SELECT job_id, {_CHUNK % 'ORDER BY job_id'} AS job_chunk FROM {names.jobs}"
+        f" FROM (SELECT job_id, {chunk_of('ORDER BY job_id')} AS job_chunk FROM {names.jobs}"
         f" WHERE {equal('job_slot', _SLOT)} AND {equal('job_add', _ADD)}) AS j GROUP BY job_chunk"
     )
     return sql, values.arguments
@@ -116,7 +112,7 @@ def _spread_sql(
         f" SELECT {_SLOT}, {_ADD}, job_id, {payload} FROM j ORDER BY job_id)"
         f" INSERT INTO {names.ranges} (job_slot, job_place, job_add, job_first, job_last,"
         f" job_count{listed}) SELECT {_SLOT}, {_ADD}, {_ADD}, {_BOUNDS}{listed}"
-        f" FROM (SELECT job_id{listed}, {_CHUNK % window} AS job_chunk FROM j) AS c"
+        f" FROM (SELECT job_id{listed}, {chunk_of(window)} AS job_chunk FROM j) AS c"
         f" GROUP BY job_chunk{listed}"
     )
     return sql, values.arguments

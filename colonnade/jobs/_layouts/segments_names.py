@@ -59,6 +59,14 @@ class Names:
         )
 
 
+def chunk_of(window: str) -> str:
+    """An expression: the number of a job's range, of the ranges that are made of a window."""
+    return (
+        f"(pg_catalog.row_number() OVER ({window}) OPERATOR(pg_catalog.-) 1)"
+        f" OPERATOR(pg_catalog./) {RANGE_JOBS}"
+    )
+
+
 def same(left: str, right: str) -> str:
     """An expression: both are one range."""
     return " AND ".join(equal(f"{left}.{name}", f"{right}.{name}") for name in KEY)

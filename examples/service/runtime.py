@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -98,6 +99,10 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         _note_phases(stack)
         sources = Sources(shell.recent, monitor, pool, gate, lambda: shell.drain.is_draining)
         stack.enter_context(reporting(Reporter(sources, reports, settings.deadline)))
+        # What the start has made stays until the end: collections need not look at it again.
+        gc.collect()
+        gc.freeze()
+        stack.callback(gc.unfreeze)
         # The last step: who beats is ready.
         beat = _beat(settings.beat_folder)
         if beat is not None:

@@ -50,6 +50,7 @@ class Batch:
         self.until = until
         """The end of the lease, which `extend` moves; None for jobs that `get` has removed."""
         self._settled: set[int] = set()
+        self._lost: set[int] = set()
         # Named by `commit`, whose transaction may still be rolled back.
         self._committed: set[int] = set()
 
@@ -90,8 +91,10 @@ class Batch:
         """Remove jobs within the caller's transaction, together with what the work wrote.
 
         The removal is committed or rolled back with the transaction. If a lease is lost, the
-        LeaseLostError must roll it back, so that results are not written twice. In a REPEATABLE
-        READ transaction whose snapshot is older than the lease, it is always raised.
+        LeaseLostError must roll it back, so that results are not written twice. Without `ids` it is
+        also raised for jobs whose loss was noticed before, such as by a consumer that extended
+        them meanwhile; `commit(connection, batch.held)` leaves those out. In a REPEATABLE READ
+        transaction whose snapshot is older than the lease, it is always raised.
 
         Afterwards `ack()` without ids leaves these jobs out. `nack()`, `release()` and another
         `commit()` do not: they are for a transaction that was rolled back.
@@ -100,6 +103,11 @@ class Batch:
             msg = "commit() needs a connection with an open transaction; ack() needs none"
             raise InterfaceError(msg)
         wanted = self._wanted(ids)
+        if ids is None and self._lost:
+            import numpy as np
+
+            lost = np.asarray(sorted(self._lost), np.int64)
+            raise LeaseLostError(str(self.queue.definition), lost, len(wanted) + len(lost))
         if not len(wanted):
             return
         call = self.queue.layout.ack([self._part(wanted)])
@@ -220,7 +228,9 @@ class Batch:
         error = self._loss(wanted, done)
         self._settled.update(error.lost.tolist())
         # What a transaction has committed is gone as it should be.
-        if not self._committed.issuperset(error.lost.tolist()):
+        lost = set(error.lost.tolist()) - self._committed
+        self._lost |= lost
+        if lost:
             raise error
 
     def _loss(self, wanted: NDArray[np.int64], done: list[int]) -> LeaseLostError:

@@ -159,6 +159,24 @@ async def test_a_lost_lease_rolls_the_results_back(pool: colonnade.Pool, queue: 
     assert await queue.length() == 3
 
 
+async def test_commit_refuses_what_was_noticed_to_be_lost(
+    pool: colonnade.Pool, queue: jobs.Queue
+) -> None:
+    batch = await lapsed(queue)
+    other = await queue.get(1)
+    # As a consumer does, while the handler writes the results of all jobs.
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs"):
+        await batch.extend()
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs") as caught:
+        async with pool.acquire() as connection, connection.transaction():
+            await batch.commit(connection)
+    assert caught.value.lost.tolist() == other.ids.tolist()
+    async with pool.acquire() as connection, connection.transaction():
+        await batch.commit(connection, batch.held)
+    await other.ack()
+    assert await queue.length() == 0
+
+
 async def test_a_snapshot_older_than_the_lease_cannot_commit(
     pool: colonnade.Pool, queue: jobs.Queue
 ) -> None:

@@ -158,6 +158,24 @@ def test_a_lost_lease_rolls_the_results_back(pool: colonnade.sync.Pool, queue: j
     assert queue.length() == 3
 
 
+def test_commit_refuses_what_was_noticed_to_be_lost(
+    pool: colonnade.sync.Pool, queue: jobs.Queue
+) -> None:
+    batch = lapsed(queue)
+    other = queue.get(1)
+    # As a consumer does, while the handler writes the results of all jobs.
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs"):
+        batch.extend()
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs") as caught:
+        with pool.acquire() as connection, connection.transaction():
+            batch.commit(connection)
+    assert caught.value.lost.tolist() == other.ids.tolist()
+    with pool.acquire() as connection, connection.transaction():
+        batch.commit(connection, batch.held)
+    other.ack()
+    assert queue.length() == 0
+
+
 def test_a_snapshot_older_than_the_lease_cannot_commit(
     pool: colonnade.sync.Pool, queue: jobs.Queue
 ) -> None:

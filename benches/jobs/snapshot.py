@@ -130,13 +130,12 @@ async def measured(arguments: argparse.Namespace, dsn: str) -> list[Sample]:
 
 def summary(samples: list[Sample]) -> dict[str, dict[str, float]]:
     """For each layout: the rate before, and what is left of it in the last quarter of the hold."""
-    held_s = max((each.at_s for each in samples if each.phase == "held"), default=0.0)
     told: dict[str, dict[str, float]] = {}
     for layout in LAYOUTS:
         mine = [each for each in samples if each.layout == layout]
         before = statistics.median(each.jobs_per_s for each in mine if each.phase == "before")
         held = [each for each in mine if each.phase == "held"]
-        last = statistics.median(each.jobs_per_s for each in held if each.at_s > held_s * 0.75)
+        last = statistics.median(each.jobs_per_s for each in held[-max(1, len(held) // 4) :])
         after = statistics.median(each.jobs_per_s for each in mine if each.phase == "after")
         told[layout] = {
             "jobs/s before": before,

@@ -37,6 +37,8 @@ METADATA_FILES = (
     r"colonnade-[^-/]+\.dist-info/"
     r"(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/[\w.-]+|sboms/[\w.-]+\.json)$"
 )
+# What `colonnade docs` reads: a link to docs.
+PAGES = "colonnade/_pages"
 EXTENSION = r"colonnade/_core\.[\w-]+\.(so|pyd)"
 
 
@@ -141,9 +143,7 @@ def licences_are_current(release: Release) -> Iterable[str]:
 
 def wheels_hold_the_package_alone(release: Release) -> Iterable[str]:
     """Every file of the package as it is in the checkout, the extension, and nothing else."""
-    listed = ["git", "ls-files", "-z", "colonnade"]
-    told = subprocess.run(listed, cwd=release.root, capture_output=True, text=True, check=True)
-    package = set(filter(None, told.stdout.split("\0")))
+    package = _tracked(release.root, "colonnade")
     for wheel in release.wheels:
         with zipfile.ZipFile(wheel) as packed:
             files = {name for name in packed.namelist() if not name.endswith("/")}
@@ -158,6 +158,17 @@ def wheels_hold_the_package_alone(release: Release) -> Iterable[str]:
                     yield f"{wheel.name} has an older {name}: build it again"
             if len(extensions) != 1:
                 yield f"{wheel.name} has {len(extensions)} extensions instead of one"
+
+
+def _tracked(root: Path, *folders: str) -> set[str]:
+    """The files of these folders. Packages have the pages in the place of the link to them."""
+    listed = ["git", "ls-files", "-z", *folders, "docs/*.md"]
+    told = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True)
+    names = set(filter(None, told.stdout.split("\0")))
+    pages = {name for name in names if name.startswith("docs/")}
+    if PAGES in names:
+        names |= {name.replace("docs", PAGES, 1) for name in pages}
+    return names - pages - {PAGES}
 
 
 def wheels_are_as_they_were_packed(release: Release) -> Iterable[str]:
@@ -273,9 +284,7 @@ def description_reads_well(release: Release) -> Iterable[str]:
 
 def sdists_are_current(release: Release) -> Iterable[str]:
     """Each file is as it is in the checkout, and none of the package is missing."""
-    listed = ["git", "ls-files", "-z", "colonnade", "crates"]
-    told = subprocess.run(listed, cwd=release.root, capture_output=True, text=True, check=True)
-    tracked = set(filter(None, told.stdout.split("\0")))
+    tracked = _tracked(release.root, "colonnade", "crates")
     for sdist in release.sdists:
         with tarfile.open(sdist) as packed:
             members = {m.name.partition("/")[2]: m for m in packed.getmembers() if m.isfile()}

@@ -7,10 +7,13 @@ import posixpath
 import re
 
 from website import reference
+from website.contents import DOCS
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
 # Within these, a link would be wrong or is there already.
 _CLOSED = {"a", "autoref", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "summary"}
+#: How docstrings name a page.
+_PAGE = re.compile(r"<code>colonnade docs ([\w-]+)</code>")
 _CODE = re.compile(r"<code>([A-Za-z_][\w.]*)(\((?:\.\.\.)?\))?</code>")
 #: Whose methods a page means that names a method alone.
 _USUAL = ("Connection", "Columns", "Pool")
@@ -47,7 +50,13 @@ def _with_links(text: str, page: str, seen: set[str]) -> str:
         address = posixpath.relpath(path, posixpath.dirname(page) or ".")
         return f'<a class="name" href="{address}#{anchor}">{code[0]}</a>'
 
-    return _CODE.sub(replaced, text)
+    def paged(code: re.Match[str]) -> str:
+        if not (DOCS / f"{code[1]}.md").is_file():
+            return code[0]
+        address = posixpath.relpath(code[1], posixpath.dirname(page) or ".")
+        return f'<a href="{address}.html">{code[0]}</a>'
+
+    return _CODE.sub(replaced, _PAGE.sub(paged, text))
 
 
 def _module(page: str) -> str:

@@ -89,7 +89,7 @@ async def connect(
     `dsn` is a URI (`postgresql://user:password@host:port/database?option=value`) or libpq's pairs
     (`host=localhost dbname=test`). Arguments override the DSN, the DSN a service file, that the
     environment (`PGHOST`, `PGUSER`, ...), and that the defaults. Without a host the usual Unix
-    sockets are tried, then localhost. `docs/connecting.md` lists every option.
+    sockets are tried, then localhost. `colonnade docs connecting` lists every option.
 
     `password` is a string, or a callable that returns one, or None, for each host; it may be a
     coroutine function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and matching host

@@ -89,7 +89,7 @@ async def copy_columns_to_table(
     the key's. The rows then go through a temporary table, and the status is that of the INSERT.
     Both run in one transaction: the open one, or one of their own.
 
-    `progress` is called with the number of rows sent so far. `docs/copy.md` has the details.
+    `progress` is called with the number of rows sent so far. `colonnade docs copy` has the details.
     """
     check_callable("progress", progress)
     check_switch("nan_as_null", nan_as_null)

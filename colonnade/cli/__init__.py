@@ -1,7 +1,7 @@
-"""The command line: `colonnade query`, `export`, `import`, `doctor`, `demo` and `observe`.
+"""The command line: `colonnade query`, `export`, `import`, `doctor`, `demo` and so on.
 
 The commands need `click` and `rich`; the extra `cli` installs both. The driver needs neither, and
-the check of a probe starts without them.
+the check of a probe and the pages of `docs` are shown without them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ def main() -> int:
     import importlib.util
 
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing and sys.argv[1:2] == ["docs"]:
+        from colonnade.cli.docs.pages import run as show_docs
+
+        return show_docs(sys.argv[2:])
     if missing:
         print(
             f"colonnade: the command line needs {' and '.join(missing)}. Install the extras:\n"

@@ -13,6 +13,7 @@ import click
 import colonnade
 from colonnade.cli import interrupts
 from colonnade.cli.demo.command import demo
+from colonnade.cli.docs.command import docs
 from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
 from colonnade.cli.failures import CommandError, of_system
@@ -28,7 +29,7 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-for command in (query, export, import_, doctor, demo, observe, jobs):
+for command in (query, export, import_, doctor, demo, observe, jobs, docs):
     cli.add_command(command)
 
 

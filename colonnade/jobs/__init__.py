@@ -6,9 +6,9 @@
     ...  # batch.columns has user_id, body, and job_id
     await batch.ack()
 
-`colonnade.jobs.sync` has the same names for threads. `docs/jobs.md` says what each verb guarantees.
-Each name is imported from its module when it is first used; the modules use public names of the
-driver only.
+`colonnade.jobs.sync` has the same names for threads. `colonnade docs jobs` says what each verb
+guarantees. Each name is imported from its module when it is first used; the modules use public
+names of the driver only.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     array, nulls = await conn.fetch(query)
 
 This module is for code written for asyncpg-rkt. New code should use ``fetch_columns``, which needs
-no dtype, keeps NULLs apart from values, and supports every type. ``docs/rkt.md`` lists the types
-and explains the NULLs.
+no dtype, keeps NULLs apart from values, and supports every type. `colonnade docs rkt` lists the
+types and explains the NULLs.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> Shape
 
     `dtype` is a structured dtype, or a value that `numpy.dtype` converts to one. Its fields match
     the columns of the result by position; their names may differ. Each field must have the dtype
-    that `docs/rkt.md` lists for the column's type, or `object`.
+    that `colonnade docs rkt` lists for the column's type, or `object`.
 
     `fetch` returns a pair: a structured array, and a list with `row * fields + field` for each
     NULL. If the dtype's `metadata["blocks"]` is true, the first item is instead one row that holds

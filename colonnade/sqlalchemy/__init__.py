@@ -7,7 +7,8 @@
     with engine.connect() as connection:
         columns = fetch_columns(connection, select(items).where(items.c.price > 10))
 
-The same URL serves `create_async_engine`; there the functions are awaited. See docs/sqlalchemy.md.
+The same URL serves `create_async_engine`; there the functions are awaited. See
+`colonnade docs sqlalchemy`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
         labels: list[str] = []
 
 An instance is a view over its bytes: it is a parameter as it is, and a column of such bytes becomes
-columns in one native pass. See docs/structs.md.
+columns in one native pass. See `colonnade docs structs`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def create_sql(kind: type[Struct], *, schema: str | None = None, prefix: str | N
     ``facts_created(bytea)``. `prefix` replaces the first part, so that two versions of a struct can
     stand side by side, and `schema` is the functions' schema; without it they are created in the
     first one of the search path. Functions are immutable and parallel-safe, so an index over one
-    can be made and used. Fields without a function are named in comments; docs/structs.md tells
-    why.
+    can be made and used. Fields without a function are named in comments; `colonnade docs structs`
+    tells why.
 
     A function returns NULL for a NULL field, for the bytes of another struct, and for older bytes
     without the field, unless that has a default.

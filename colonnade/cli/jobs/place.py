@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_RIGHTS = "jobs.grant_queue gives a role what a worker needs; see docs/jobs.md"
+_RIGHTS = "jobs.grant_queue gives a role what a worker needs; see `colonnade docs jobs`"
 _NONE = "make one with jobs.create_queue, or name another schema with --schema"
 
 

@@ -31,7 +31,7 @@ from colonnade.observe.visible import visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_HINT = "a process publishes with `with observe.publish(monitor):`, see docs/observe.md"
+_HINT = "a process publishes with `with observe.publish(monitor):`, see `colonnade docs observe`"
 _PID = re.compile("[0-9]{1,9}")
 # Wide enough for every table in a pipe.
 _PIPE_WIDTH = 160

@@ -1,0 +1,78 @@
+"""`colonnade docs`: the pages are part of the package, and docstrings name them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from colonnade.cli.docs import pages
+from tests.cli import program
+
+ROOT = Path(__file__).resolve().parents[2]
+# Neither click nor rich can be imported.
+WITHOUT_LIBRARIES = """
+import importlib.util, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name: None if name in ("click", "rich") else find(name)
+sys.modules |= {"click": None, "rich": None}
+from colonnade import cli
+sys.argv[:] = ["colonnade", "docs", *sys.argv[1:]]
+sys.exit(cli.main())
+"""
+
+
+def test_the_contents_have_every_page() -> None:
+    shown = program.run(None, "docs")
+    assert shown.returncode == 0
+    names = [line.split()[0] for line in shown.stdout.splitlines()]
+    found = (path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md"))
+    assert set(names) == {path.with_suffix("").as_posix() for path in found} - {"README"}
+    assert "Ten minutes with Colonnade" in shown.stdout
+
+
+@pytest.mark.parametrize("name", ["copy", "copy.md", "docs/copy.md"])
+def test_a_pipe_gets_the_page_as_it_is(name: str) -> None:
+    assert program.run(None, "docs", name).stdout == (ROOT / "docs" / "copy.md").read_text("utf-8")
+
+
+def test_a_page_that_is_not_there() -> None:
+    shown = program.run(None, "docs", "colums")
+    assert (shown.returncode, shown.stdout) == (1, "")
+    assert shown.stderr == "colonnade: there is no page 'colums': did you mean columns?\n"
+
+
+@pytest.mark.parametrize("name", ["../README", "/etc/hosts", "../ARCHITECTURE.md"])
+def test_nothing_else_is_read(name: str) -> None:
+    with pytest.raises(pages.PageError, match="there is no page"):
+        pages.page(name)
+
+
+def test_a_checkout_without_links_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = tmp_path / "_pages"
+    link.write_text("../docs")
+    monkeypatch.setattr(pages, "FOLDER", link)
+    with pytest.raises(pages.PageError, match="without symbolic links"):
+        pages.names()
+
+
+def test_the_libraries_of_the_command_line_are_not_needed() -> None:
+    command = [sys.executable, "-c", WITHOUT_LIBRARIES]
+    shown = subprocess.run([*command, "rows"], capture_output=True, text=True, check=True)
+    assert shown.stdout == (ROOT / "docs" / "rows.md").read_text("utf-8")
+    refused = subprocess.run([*command, "rowz"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "did you mean rows" in refused.stderr
+
+
+def test_the_package_names_pages_that_it_has() -> None:
+    known = set(pages.names())
+    for path in sorted((ROOT / "colonnade").rglob("*.py")):
+        text = path.read_text("utf-8")
+        if path.parent.name != "docs":
+            assert not re.search(r"docs/[\w-]+\.md", text), f"{path}: no wheel has such a file"
+            named = set(re.findall(r"`colonnade docs ([\w-]+)`", text))
+            assert named <= known, path

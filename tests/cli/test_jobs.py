@@ -137,6 +137,28 @@ def test_drain_asks_first(dsn: str, queue: jobs.Queue) -> None:
     assert queue.stats().dead == 0
 
 
+def test_segments_do_the_same(dsn: str, pool: colonnade.sync.Pool) -> None:
+    retry = jobs.Retry(max_attempts=1, delay=0)
+    queue = jobs.create_queue(
+        pool, "segments", {"a": "int8"}, schema=SCHEMA, retry=retry, layout="segments"
+    )
+    words = ("add", "segments", "-", "--format", "csv")
+    run_jobs(dsn, *words, stdin="a\n1\n2\n3\n")
+    run_jobs(dsn, *words, "--delay", "1000", "--priority", "5", stdin="a\n4\n")
+    queue.get(limit=1).nack(reason="no")
+    (numbers,) = objects(run_jobs(dsn, "stats", "--json")[0])
+    found = {key: numbers[key] for key in ("total", "ready", "delayed", "leased", "dead")}
+    assert found == {"total": 3, "ready": 2, "delayed": 1, "leased": 0, "dead": 1}
+    assert [each["a"] for each in objects(run_jobs(dsn, "dead", "segments", "--json")[0])] == [1]
+    run_jobs(dsn, "requeue", "segments", "--all")
+    shown = objects(run_jobs(dsn, "peek", "segments", "--json")[0])
+    assert sorted(each["a"] for each in shown) == [1, 2, 3, 4]
+    _, err = run_jobs(dsn, *words, "--key", "a", stdin="a\n1\n", status=1)
+    assert "no unique keys" in err
+    out, _ = run_jobs(dsn, "drain", "segments", "--yes", "--json")
+    assert json.loads(out) == {"removed": 4}
+
+
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
 def test_rows_of_arrow_files_become_jobs(
     ending: str, dsn: str, queue: jobs.Queue, tmp_path: Path
@@ -189,7 +211,9 @@ def test_all_files_or_none(dsn: str, queue: jobs.Queue, tmp_path: Path) -> None:
     assert str(bad) in err
     assert "user_id" in err
     bad.write_bytes(b"PAR1 is not all of it")
-    _, err = run_jobs(dsn, "add", "emails", str(good), str(bad.rename(tmp_path / "x.parquet")), status=1)
+    _, err = run_jobs(
+        dsn, "add", "emails", str(good), str(bad.rename(tmp_path / "x.parquet")), status=1
+    )
     assert queue.length() == 0
 
 

@@ -126,6 +126,27 @@ async def test_events_are_those_of_the_process(layout: str, pool: colonnade.Pool
 
 
 @pytest.mark.parametrize("layout", ["rows", "segments"])
+async def test_a_consumer_is_seen(layout: str, pool: colonnade.Pool) -> None:
+    queue = await queue_of(pool, layout=layout, retry=jobs.Retry(max_attempts=1))
+
+    async def handler(batch: jobs.Batch) -> None:
+        if 7 in batch.columns["a"]:
+            raise LookupError
+
+    async with observe.JobsMonitor([queue], every=1000) as monitor:
+        await queue.add({"a": list(range(100))})
+        await queue.consume(handler, limit=5, concurrency=3).drain()
+        events = monitor.figures()[0].events
+    assert {event: count for event, count in events.items() if count} == {
+        "added": 100,
+        "got": 100,
+        "done": 95,
+        "failed": 5,
+        "dead": 5,
+    }
+
+
+@pytest.mark.parametrize("layout", ["rows", "segments"])
 async def test_what_expires_is_counted_as_dead(layout: str, pool: colonnade.Pool) -> None:
     queue = await queue_of(pool, layout=layout)
     async with observe.JobsMonitor([queue], every=1000) as monitor:

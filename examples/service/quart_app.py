@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from quart import Quart, Response, request
 
 from colonnade.serve.quart import table_response
-from examples.service.answers import Table
+from examples.service.answers import Answer, Table
+from examples.service.away import AWAY, database_is_away
 from examples.service.handlers.routes import ROUTES, Handler, answer
 from examples.service.logs import log_as_json
 from examples.service.runtime import running
@@ -37,12 +38,23 @@ def view(handler: Handler) -> Callable[[], Awaitable[Response]]:
         found = await answer(handler, application.extensions["runtime"], request.args)
         if isinstance(found, Table):
             return await table_response(found.source, **found.options)
-        headers: dict[str, Any] = {"content-type": found.content_type, **found.headers}
-        return Response(found.body, found.status, headers)
+        return _response(found)
 
     return respond
 
 
+def explain_away(error: Exception) -> Response:
+    """Answer a request that lost its database."""
+    return _response(database_is_away(error))
+
+
+def _response(found: Answer) -> Response:
+    headers: dict[str, Any] = {"content-type": found.content_type, **found.headers}
+    return Response(found.body, found.status, headers)
+
+
+for kind in AWAY:
+    application.register_error_handler(kind, explain_away)
 for path, handler in ROUTES.items():
     application.add_url_rule(path, path.strip("/"), view(handler))
 application_as_asgi: Any = application

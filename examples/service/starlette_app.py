@@ -10,7 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from colonnade.serve import TableResponse
-from examples.service.answers import Table
+from examples.service.answers import Answer, Table
+from examples.service.away import AWAY, database_is_away
 from examples.service.handlers.routes import ROUTES, Handler, answer
 from examples.service.logs import log_as_json
 from examples.service.runtime import Runtime, running
@@ -46,12 +47,23 @@ def endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response | Table
         found = await answer(handler, request.state.runtime, request.query_params)
         if isinstance(found, Table):
             return TableResponse(found.source, **found.options)
-        return Response(found.body, found.status, dict(found.headers), found.content_type)
+        return _response(found)
 
     return respond
 
 
+async def explain_away(request: Request, error: Exception) -> Response:
+    """Answer a request that lost its database."""
+    del request
+    return _response(database_is_away(error))
+
+
+def _response(found: Answer) -> Response:
+    return Response(found.body, found.status, dict(found.headers), found.content_type)
+
+
 application = Starlette(
+    exception_handlers=dict.fromkeys(AWAY, explain_away),
     routes=[Route(path, endpoint(handler)) for path, handler in ROUTES.items()],
     lifespan=lifespan,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -20,6 +21,12 @@ _RETRY_AFTER_MAX = 30
 
 #: So many seconds without a rest tell how fast a route answers.
 _BUSY_LEAST = 0.5
+
+#: The mean answer is to come in this part of the time: some come later than the mean.
+_AIM = 0.8
+
+#: Answers that take this part of the aim are slow.
+_SLOW = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +59,49 @@ class Refusal:
 class _Traffic:
     """The requests of a route."""
 
-    under_way: int = 0
+    entered: deque[float] = field(default_factory=deque)
+    """When those under way began, the oldest first."""
     busy_since: float = 0.0
     rate: DrainRate = field(default_factory=DrainRate)
+    seconds: DrainRate = field(default_factory=DrainRate)
+    """How long they took, so that a mean is the quotient of both."""
+
+    @property
+    def under_way(self) -> int:
+        """How many have not ended."""
+        return len(self.entered)
+
+    def begin(self, now: float) -> None:
+        """Count one that is admitted."""
+        if not self.entered:
+            # What left before a rest says nothing of how fast it leaves now.
+            self.busy_since, self.rate, self.seconds = now, DrainRate(), DrainRate()
+        self.entered.append(now)
+
+    def end(self, now: float) -> None:
+        """Count one that has ended: for a mean, it is no matter which one."""
+        self.seconds.done(now - self.entered.popleft(), now)
+        self.rate.done(1, now)
+
+    def is_late(self, seconds_max: float, now: float) -> bool:
+        """Whether the next one would be answered too late.
+
+        Requests of which some take long, because others are waited for, are under way in numbers
+        that vary; so they must also have taken too long of late.
+        """
+        busy, rate = now - self.busy_since, self.rate.at(now)
+        if busy < _BUSY_LEAST or not rate:
+            return False
+        mean = self.seconds.at(now) / rate
+        # The moving mean of a short time is too low by what it does not remember yet.
+        rate /= -math.expm1(-busy)
+        # A rate below two a second, or of a moment, is too little to know a time by.
+        if rate < 2:
+            return False
+        aim = _AIM * seconds_max
+        under_way = self.under_way + 1
+        surely = under_way - 2 * math.sqrt(under_way)
+        return surely > rate * aim or (under_way > rate * aim and mean > _SLOW * aim)
 
 
 class Gate:
@@ -113,11 +160,7 @@ class Gate:
         if cause is not None:
             self.refused[cause] += 1
             return Refusal(cause, self._retry_after(rule, now))
-        traffic = self._traffic[route]
-        if traffic.under_way == 0:
-            # What left before a rest says nothing of how fast it leaves now.
-            traffic.busy_since, traffic.rate = now, DrainRate()
-        traffic.under_way += 1
+        self._traffic[route].begin(now)
         self._load += rule.weight
         self._load_most = max(self._load_most, self._load)
         return None
@@ -131,9 +174,7 @@ class Gate:
         rule = self._rules.get(route)
         if rule is None:
             return
-        traffic = self._traffic[route]
-        traffic.under_way -= 1
-        traffic.rate.done(1, now)
+        self._traffic[route].end(now)
         self._load -= rule.weight
         self._drained.done(rule.weight, now)
 
@@ -147,13 +188,7 @@ class Gate:
             return None
         if self._load + rule.weight > self._allowance.limit:
             return self._cause
-        busy = now - traffic.busy_since
-        # The moving mean of a short time is too low by what it does not remember yet.
-        rate = traffic.rate.at(now) / -math.expm1(-busy) if busy > 0 else 0.0
-        # A rate below two a second, or of a moment, is too little to know a time by.
-        if busy >= _BUSY_LEAST and rate >= 2 and (traffic.under_way + 1) / rate > seconds_max:
-            return "deadline"
-        return None
+        return "deadline" if traffic.is_late(seconds_max, now) else None
 
     def _look(self, now: float) -> None:
         """End an interval: read the signals, and set the allowance."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +86,8 @@ def main() -> None:
     if "overload" in options.parts and "colonnade" not in options.variants:
         parser.error("overload is a test of the variant colonnade: add it, or leave out overload")
     before = os.getloadavg()[0]
+    # `kill` stops it as Ctrl-C does, and so everything that it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         on = stack.enter_context(stage(folder))

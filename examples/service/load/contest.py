@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from examples.service.load.processes import Meter
 from examples.service.load.rate_search import RateSearch
 from examples.service.load.steps import Step, Target, roles_of
+from examples.service.suppliers.processes import change_mood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +63,7 @@ async def contest(
         for contestant in workload.contestants
         if contestant.variant in services
     ]
+    await change_mood(on.suppliers, workload.mood)
     for result in results:
         # Whatever is made at the first request is made before.
         await _stepped(result, workload.first_rate, 1.0)

@@ -60,9 +60,11 @@ class Running:
 class Stage:
     """The database and the suppliers, the same for all."""
 
-    database: embedded.Server
+    dsn: str
     suppliers: list[str]
     folder: Path
+    database_pid: int = 0
+    """For what its processors are to be measured."""
 
 
 @contextlib.contextmanager
@@ -71,7 +73,7 @@ def stage(folder: Path, *, flights: int = FLIGHTS, mood: str = "usual") -> Gener
     with embedded.start(tcp=True) as database:
         asyncio.run(prepared(database.dsn, flights))
         with suppliers(40, mood=mood) as addresses:
-            yield Stage(database, addresses, folder)
+            yield Stage(database.dsn, addresses, folder, database.pid)
 
 
 @contextlib.contextmanager
@@ -80,7 +82,7 @@ def running(name: str, on: Stage, settings: Mapping[str, str] | None = None) -> 
     variant, port = VARIANTS[name], free_port()
     words = [*variant.command.replace("PORT", str(port)).split(), variant.application]
     environment = {
-        "SERVICE_DSN": on.database.dsn,
+        "SERVICE_DSN": on.dsn,
         "SERVICE_SUPPLIERS": ",".join(on.suppliers),
         "SERVICE_BEAT_FOLDER": str(on.folder),
         "SERVICE_LOG_LEVEL": "error",

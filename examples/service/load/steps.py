@@ -58,7 +58,7 @@ def roles_of(service: Running, on: Stage) -> dict[str, list[int]]:
     """The processes that a step is about."""
     return {
         "service": with_children(service.pid),
-        "database": with_children(on.database.pid),
+        "database": with_children(on.database_pid),
         "suppliers": children_with("examples.service.suppliers"),
         "driver": [os.getpid()],
     }
@@ -72,10 +72,14 @@ class Target:
     on: Stage
     patience: float
     """How long a caller waits; then it has an error."""
+    headers: str = ""
+    """What each request has besides, such as ``X-Deadline-Ms: 500`` with its line's end."""
 
     async def step(self, paths: Iterator[str], rate: float, seconds: float) -> Step:
         """Send requests at a rate, and look at the processes meanwhile."""
         meter = Meter(roles_of(self.service, self.on))
         async with Client(self.service.port) as client:
-            outcome = await sent(client, paths, rate, seconds, patience=self.patience)
+            outcome = await sent(
+                client, paths, rate, seconds, patience=self.patience, headers=self.headers
+            )
         return Step(outcome, meter.read())

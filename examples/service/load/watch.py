@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import itertools
 import re
+import signal
 import statistics
 import tempfile
 import time
@@ -80,7 +81,7 @@ async def looked(
     return Look(
         round(minutes, 2),
         round(resident_bytes(with_children(service.pid)) / 1e6, 2),
-        round(resident_bytes(with_children(on.database.pid)) / 1e6, 2),
+        round(resident_bytes(with_children(on.database_pid)) / 1e6, 2),
         metric(shown, "colonnade_loop_tasks"),
         metric(shown, "db_client_connection_count"),
         len(outcome.good),
@@ -113,6 +114,8 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=50.0, help="requests a second")
     parser.add_argument("--picture", type=Path, default=Path("build/service-memory.svg"))
     options = parser.parse_args()
+    # `kill` stops it as Ctrl-C does, and so everything that it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         on = stack.enter_context(stage(folder))

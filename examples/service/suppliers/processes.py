@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import aiohttp
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -27,6 +29,15 @@ def suppliers(count: int = 40, processes: int = 2, mood: str = "usual") -> Gener
             addresses += stack.enter_context(_process(first, size, mood))
             first += size
         yield addresses
+
+
+async def change_mood(addresses: list[str], mood: str) -> None:
+    """Let suppliers behave otherwise: a mood is that of all suppliers of a process."""
+    async with aiohttp.ClientSession() as client:
+        for address in addresses:
+            async with client.get(f"{address}/mood/{mood}") as response:
+                if response.status != 200:
+                    raise ValueError(f"there is no mood {mood}")
 
 
 @contextlib.contextmanager

@@ -134,7 +134,7 @@ class Batch:
         wanted = self._wanted(ids)
         if delay is not None and delay != 0:
             check_seconds("delay", delay)
-        reasons = _reasons(reason, len(wanted))
+        reasons = _reasons(reason, ids, len(wanted))
         if not len(wanted):
             return
         await self._settle("failed", wanted, self._held_by().nack(wanted, delay, reasons))
@@ -245,12 +245,17 @@ async def _asked(connection: Any, call: Call) -> list[list[int]]:
     return call.done(await connection.fetch_columns(call.sql, *call.arguments))
 
 
-def _reasons(reason: Any, count: int) -> list[str]:
-    """One reason for each job; what PostgreSQL's text cannot hold is written as an escape."""
-    reasons = [reason] * count if isinstance(reason, str) else list(reason)
-    if len(reasons) != count:
-        msg = f"reason must be a str, or a list of {count}, one for each id: it has {len(reasons)}"
+def _reasons(reason: Any, ids: Any, count: int) -> list[str]:
+    """One reason for each id in ascending order; what text cannot hold is written as an escape."""
+    asked = count if ids is None else len(ids)
+    reasons = [reason] * asked if isinstance(reason, str) else list(reason)
+    if len(reasons) != asked:
+        msg = f"reason must be a str, or a list of {asked}, one for each id: it has {len(reasons)}"
         raise InterfaceError(msg)
+    if ids is not None:
+        import numpy as np
+
+        reasons = [reasons[at] for at in np.unique(np.asarray(ids), return_index=True)[1].tolist()]
     return [
         str(one).replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
         for one in reasons

@@ -205,6 +205,14 @@ def test_ack_of_some_rows_and_nack_of_others(queue: jobs.Queue) -> None:
     assert dead["job_attempts"] == [2, 2]
 
 
+def test_each_reason_belongs_to_its_id(queue: jobs.Queue) -> None:
+    added(queue, 3)
+    batch = queue.get()
+    batch.nack(batch.ids[[2, 0, 1]], reason=["two", "zero", "one"], delay=0)
+    errors = (queue.peek()).to_pydict()["job_errors"]
+    assert errors == [["zero"], ["one"], ["two"]]
+
+
 def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     added(queue, 3)
     for _ in range(2):

@@ -16,13 +16,11 @@ use arrow_buffer::NullBuffer;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use super::texts::ShortTexts;
 use super::{DROPPED, Groups, Nulls, number, radix};
 
 /// The fewest rows of which a sample is taken.
 const SAMPLED_ROWS_LEAST: usize = 1 << 15;
-
-/// The fewest rows that are partitioned.
-const RADIX_ROWS_LEAST: usize = 1 << 17;
 
 /// The keys in a sample.
 const SAMPLE_KEYS: usize = 1000;
@@ -126,14 +124,25 @@ pub(super) fn assign<K: Key>(keys: &[K], valid: Option<&NullBuffer>, nulls: Null
     if let Some((least, slots)) = range(keys, valid)
         && slots <= limit(keys.len())
     {
-        return each(keys, valid, nulls, Counting::new(least, slots));
+        return each(keys.iter().copied(), valid, nulls, Counting::new(least, slots));
     }
     match sampled {
-        Some(sample) if sample.many && keys.len() >= RADIX_ROWS_LEAST => {
-            radix::assign(keys, valid, nulls)
-        }
-        _ => each(keys, valid, nulls, Hashed::new()),
+        Some(sample) if sample.many => radix::assign(keys, valid, nulls),
+        _ => each(keys.iter().copied(), valid, nulls, Hashed::new()),
     }
+}
+
+/// The same for short texts, whose range is never small.
+pub(super) fn texts(keys: &ShortTexts, valid: Option<&NullBuffer>, nulls: Nulls) -> Groups {
+    let valid = valid.filter(|valid| valid.null_count() > 0);
+    if keys.len() >= SAMPLED_ROWS_LEAST {
+        let sample: Vec<u128> = keys.iter().step_by(keys.len() / SAMPLE_KEYS).collect();
+        let sample = Sample::of(&sample, None);
+        if sample.ascending || sample.many {
+            return assign(&keys.iter().collect::<Vec<_>>(), valid, nulls);
+        }
+    }
+    each(keys.iter(), valid, nulls, Hashed::new())
 }
 
 fn limit(rows: usize) -> u64 {
@@ -213,7 +222,7 @@ trait Table<K> {
 }
 
 fn each<K: Key>(
-    keys: &[K],
+    keys: impl Iterator<Item = K>,
     valid: Option<&NullBuffer>,
     nulls: Nulls,
     mut table: impl Table<K>,
@@ -226,11 +235,11 @@ fn each<K: Key>(
         code
     };
     let mut next = 0;
-    let rows = keys.iter().enumerate();
+    let rows = keys.enumerate();
     let codes = match valid {
         None => rows
             .map(|(row, key)| {
-                let code = seen(table.code(*key, next), next, row);
+                let code = seen(table.code(key, next), next, row);
                 next += u32::from(code == next);
                 code
             })
@@ -240,7 +249,7 @@ fn each<K: Key>(
             rows.zip(valid)
                 .map(|((row, key), valid)| {
                     let code = match (valid, nulls) {
-                        (true, _) => table.code(*key, next),
+                        (true, _) => table.code(key, next),
                         (false, Nulls::Group) => *null_code.get_or_insert(next),
                         (false, Nulls::Drop) => return DROPPED,
                     };

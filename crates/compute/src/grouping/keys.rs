@@ -6,21 +6,15 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, LargeBinaryArray, PrimitiveArray, StringArray, downcast_integer,
-    types,
+    Array, ArrayRef, LargeBinaryArray, PrimitiveArray, StringArray, downcast_integer, types,
 };
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, IntervalUnit, SortOptions};
 
 use super::bytes::ByteKeys;
-use super::{GroupError, Nulls, Order, canonical, group_column, number, place};
-
-/// The longest text that is an integer of 64 bits together with its length.
-const NARROW_TEXT_BYTES: usize = 7;
-
-/// The longest text that is an integer of 128 bits together with its length.
-const WIDE_TEXT_BYTES: usize = 15;
+use super::texts::{self, ShortTexts};
+use super::{GroupError, Nulls, Order, canonical, group_column, place};
 
 /// How PostgreSQL compares values of a type, where their Arrow type does not say it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -41,6 +35,8 @@ pub(super) enum Keys {
     Signed(ScalarBuffer<i64>),
     Narrow(Vec<u64>),
     Wide(Vec<u128>),
+    /// Made when they are read: a vector of them would be larger than the texts.
+    Texts(ShortTexts),
     Bytes(ByteKeys),
 }
 
@@ -71,6 +67,7 @@ impl KeyColumn {
             Keys::Signed(keys) => keys.len(),
             Keys::Narrow(keys) => keys.len(),
             Keys::Wide(keys) => keys.len(),
+            Keys::Texts(keys) => keys.len(),
             Keys::Bytes(keys) => keys.len(),
         }
     }
@@ -118,15 +115,15 @@ fn keys(array: &ArrayRef, rule: KeyRule) -> Result<Keys, GroupError> {
         DataType::Utf8 if rule == KeyRule::WithoutBlanks => {
             let texts = array.as_string::<i32>().iter();
             let trimmed = texts.map(|text| text.map(|text| text.trim_end_matches(' ')));
-            bytes(&trimmed.collect::<StringArray>().into())
+            texts::keys(&trimmed.collect::<StringArray>().into())
         }
         DataType::LargeUtf8 if rule == KeyRule::WithoutBlanks => {
             let texts = array.as_string::<i64>().iter();
             let trimmed = texts.map(|text| text.map(|text| text.trim_end_matches(' ').as_bytes()));
             Keys::Bytes(ByteKeys::Large(trimmed.collect()))
         }
-        DataType::Utf8 => bytes(&array.as_string::<i32>().clone().into()),
-        DataType::Binary => bytes(array.as_binary::<i32>()),
+        DataType::Utf8 => texts::keys(&array.as_string::<i32>().clone().into()),
+        DataType::Binary => texts::keys(array.as_binary::<i32>()),
         DataType::LargeUtf8 => {
             Keys::Bytes(ByteKeys::Large(array.as_string::<i64>().clone().into()))
         }
@@ -211,48 +208,6 @@ fn wide(values: impl Iterator<Item = i128> + Clone) -> Keys {
     }
 }
 
-/// Short texts as integers, with their length in the lowest byte, which orders those that differ
-/// only in zero bytes at the end.
-fn bytes(array: &BinaryArray) -> Keys {
-    let longest = array.offsets().windows(2).map(|ends| match ends {
-        [begin, end] => end.as_usize() - begin.as_usize(),
-        _ => 0,
-    });
-    let longest = longest.max().unwrap_or_default();
-    if longest > WIDE_TEXT_BYTES {
-        return Keys::Bytes(ByteKeys::Small(array.clone()));
-    }
-    let is_narrow = longest <= NARROW_TEXT_BYTES;
-    let values = array.values().as_slice();
-    let mut narrow = Vec::with_capacity(if is_narrow { array.len() } else { 0 });
-    let mut wide = Vec::with_capacity(if is_narrow { 0 } else { array.len() });
-    for ends in array.offsets().windows(2) {
-        let [begin, end] = ends else { continue };
-        let text = values.get(begin.as_usize()..end.as_usize()).unwrap_or_default();
-        if is_narrow {
-            narrow.push(short_text(text));
-        } else {
-            wide.push(long_text(text));
-        }
-    }
-    if is_narrow { Keys::Narrow(narrow) } else { Keys::Wide(wide) }
-}
-
-fn short_text(text: &[u8]) -> u64 {
-    let shift = 8 * (8 - text.len());
-    let packed = text.iter().fold(0, |packed, byte| packed << 8 | u64::from(*byte));
-    packed.checked_shl(u32::try_from(shift).unwrap_or(64)).unwrap_or(0)
-        | u64::try_from(text.len()).unwrap_or_default()
-}
-
-fn long_text(text: &[u8]) -> u128 {
-    let mut packed = [0; 16];
-    for (slot, byte) in packed.iter_mut().zip(text) {
-        *slot = *byte;
-    }
-    u128::from_be_bytes(packed) | u128::from(number(text.len()))
-}
-
 /// The index of each row's value, among the values without repetition; in order of the values.
 fn dictionary(array: &ArrayRef, rule: KeyRule) -> Result<Vec<u64>, GroupError> {
     fn indices<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Vec<usize> {
@@ -298,7 +253,7 @@ impl Keys {
                 Some(Cow::Owned(keys.iter().map(|key| signed_key(*key)).collect()))
             }
             Self::Narrow(keys) => Some(Cow::Borrowed(keys)),
-            Self::Wide(_) | Self::Bytes(_) => None,
+            Self::Wide(_) | Self::Texts(_) | Self::Bytes(_) => None,
         }
     }
 }

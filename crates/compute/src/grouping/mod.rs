@@ -22,6 +22,7 @@ mod partial;
 mod picks;
 mod radix;
 mod sums;
+mod texts;
 
 #[cfg(test)]
 mod tests;
@@ -131,6 +132,7 @@ fn group_column(column: &KeyColumn, order: Order, nulls: Nulls) -> Groups {
         Keys::Signed(keys) => assign(keys, valid, nulls),
         Keys::Narrow(keys) => assign(keys, valid, nulls),
         Keys::Wide(keys) => assign(keys, valid, nulls),
+        Keys::Texts(keys) => assign::texts(keys, valid, nulls),
         Keys::Bytes(keys) => bytes::assign(keys, valid, nulls),
     };
     match order {
@@ -150,6 +152,7 @@ fn sorted(column: &KeyColumn, groups: Groups) -> Groups {
         Keys::Signed(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
         Keys::Narrow(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
         Keys::Wide(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
+        Keys::Texts(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row)),
         Keys::Bytes(keys) => in_order(&groups.firsts, is_null, |row| Some(keys.get(row))),
     };
     let Some(order) = order else { return groups };

@@ -1,5 +1,7 @@
 //! Aggregates that are one of the group's values.
 
+use std::cmp::Ordering;
+
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 
@@ -37,12 +39,12 @@ pub(super) fn picks(
                 Keys::Signed(keys) => extremes(keys, codes, valid, groups.len(), is_less),
                 Keys::Narrow(keys) => extremes(keys, codes, valid, groups.len(), is_less),
                 Keys::Wide(keys) => extremes(keys, codes, valid, groups.len(), is_less),
+                Keys::Texts(keys) => {
+                    let is_better = better(is_less, |row| keys.get(row));
+                    placed(codes, valid, groups.len(), is_better)
+                }
                 Keys::Bytes(keys) => {
-                    let key = |row: u32| place(row).map(|row| keys.get(row));
-                    let is_better = |known, row| {
-                        known == DROPPED
-                            || if is_less { key(row) < key(known) } else { key(row) > key(known) }
-                    };
+                    let is_better = better(is_less, |row| Some(keys.get(row)));
                     placed(codes, valid, groups.len(), is_better)
                 }
             }
@@ -54,6 +56,14 @@ pub(super) fn picks(
         }
     }
     Ok(rows)
+}
+
+/// Whether a row's key is less, or greater, than that of the row known so far.
+fn better<K: Ord>(is_less: bool, key: impl Fn(usize) -> Option<K>) -> impl Fn(u32, u32) -> bool {
+    move |known, row| {
+        let keys = || place(row).and_then(&key).cmp(&place(known).and_then(&key));
+        known == DROPPED || keys() == if is_less { Ordering::Less } else { Ordering::Greater }
+    }
 }
 
 /// For each group, the row that `is_better` than the one before; [`DROPPED`] stands for none.

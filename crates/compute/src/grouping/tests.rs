@@ -91,6 +91,45 @@ fn integers_of_128_bits_are_partitioned_too() {
 }
 
 #[test]
+fn texts_are_grouped_alike_by_every_way() {
+    let spread =
+        [("shop ", 1000), ("customer ", 1000), ("customer ", 1 << 40), ("of the shop ", 9)];
+    for (begin, different) in spread {
+        let mut rows: Vec<Option<String>> =
+            noise(40_000).map(|bits| Some(format!("{begin}{}", bits % different))).collect();
+        for sorted in [false, true] {
+            if sorted {
+                rows.sort_unstable();
+            }
+            for (row, bits) in rows.iter_mut().zip(noise(40_000)) {
+                if sorted && bits % 5 == 0 {
+                    *row = None;
+                }
+            }
+            let column: ArrayRef = Arc::new(StringArray::from(rows.clone()));
+            // The last text ends where the data end, and a slice begins amid them.
+            for (column, rows) in [(column.slice(7, 39_993), &rows[7..]), (column, &rows[..])] {
+                let groups = grouped(&[Arc::clone(&column)], Order::FirstSeen, Nulls::Group);
+                assert_eq!(groups, naive(rows, |_| false));
+                let groups = grouped(&[column], Order::FirstSeen, Nulls::Drop);
+                assert_eq!(groups, naive(rows, |row| row.is_none()));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_least_and_the_greatest_of_short_texts() {
+    let texts = StringArray::from(vec![Some("twelve bytes"), Some("b"), None, Some("c"), Some("")]);
+    let values: ArrayRef = Arc::new(texts);
+    let groups = Groups { codes: vec![0, 0, 0, 1, 1], firsts: vec![0, 3] };
+    let of = |kind| aggregate(kind, &values, KeyRule::Plain, &groups).unwrap();
+    let expected = |texts: [&str; 2]| StringArray::from(texts.to_vec());
+    assert_eq!(of(Aggregate::Min).as_string::<i32>(), &expected(["b", ""]));
+    assert_eq!(of(Aggregate::Max).as_string::<i32>(), &expected(["twelve bytes", "c"]));
+}
+
+#[test]
 fn texts_of_every_length_keep_their_order() {
     let texts = ["", "a", "a\0", "a\0\0", "ab", "b", "seven b", "eight by", "\u{e9}", "zz"];
     for longest in ["", "fifteen bytes 1", "sixteen bytes 16", "seventeen bytes 1"] {

@@ -13,7 +13,7 @@ mod release;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-use pages::{map, remap};
+use pages::{map, map_filled, remap};
 
 /// Blocks of at least this size are large. Below it a copy takes microseconds.
 const LARGE_BYTES: usize = 256 * 1024;
@@ -41,7 +41,7 @@ fn is_large(layout: &Layout) -> bool {
 unsafe impl GlobalAlloc for ColumnMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
-            return map(layout.size());
+            return map_filled(layout.size());
         }
         // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
-            return map(layout.size());
+            return map_filled(layout.size());
         }
         // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc_zeroed(layout) }
@@ -70,21 +70,56 @@ unsafe impl GlobalAlloc for ColumnMemory {
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
         match (is_large(&layout), is_large(&new_layout)) {
             // SAFETY: the block was mapped with this size.
-            (true, true) => unsafe { remap(block, layout.size(), new_size) },
+            (true, true) => unsafe { self.grown(block, layout, new_layout) },
             // SAFETY: the block is the system allocator's, with this layout.
             (false, false) => unsafe { System.realloc(block, layout, new_size) },
-            // SAFETY: both blocks hold at least the smaller size, and they are distinct; the old
-            // one is freed only once the new one exists.
-            _ => unsafe {
-                let new_block = self.alloc(new_layout);
-                if !new_block.is_null() {
-                    let kept = layout.size().min(new_size);
-                    std::ptr::copy_nonoverlapping(block, new_block, kept);
-                    self.dealloc(block, layout);
-                }
-                new_block
+            (false, true) => {
+                let new_block = map(new_size);
+                // SAFETY: by the caller's contract; the new block is distinct.
+                unsafe { self.moved(block, layout, new_block, new_size) }
+            }
+            // SAFETY: by the caller's contract; the new block is distinct.
+            (true, false) => unsafe {
+                let new_block = System.alloc(new_layout);
+                self.moved(block, layout, new_block, new_size)
             },
         }
+    }
+}
+
+impl ColumnMemory {
+    /// A mapping with another size.
+    ///
+    /// # Safety
+    /// As for `realloc`, and both sizes are large.
+    unsafe fn grown(&self, block: *mut u8, layout: Layout, new_layout: Layout) -> *mut u8 {
+        // SAFETY: the block was mapped with this size.
+        let remapped = unsafe { remap(block, layout.size(), new_layout.size()) };
+        if !remapped.is_null() {
+            return remapped;
+        }
+        // The kernel remaps no block of which a part has huge pages. As a block that grows, the
+        // next one has none.
+        let new_block = map(new_layout.size());
+        // SAFETY: by the caller's contract; the new block is distinct.
+        unsafe { self.moved(block, layout, new_block, new_layout.size()) }
+    }
+
+    /// A block of a new size with the bytes of the old one, which is freed.
+    ///
+    /// # Safety
+    /// The old block has this layout, and is no longer used if the new one is not null; the new one
+    /// has the new size.
+    unsafe fn moved(&self, old: *mut u8, layout: Layout, new: *mut u8, new_size: usize) -> *mut u8 {
+        if !new.is_null() {
+            let kept = layout.size().min(new_size);
+            // SAFETY: both blocks hold at least the smaller size, and they are distinct.
+            unsafe {
+                std::ptr::copy_nonoverlapping(old, new, kept);
+                self.dealloc(old, layout);
+            }
+        }
+        new
     }
 }
 

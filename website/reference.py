@@ -31,6 +31,8 @@ MODULES = {
     "colonnade.formats": "colonnade.formats",
     "colonnade.structs": "colonnade.structs",
     "colonnade.serve": "colonnade.serve",
+    "colonnade.serve.starlette": "colonnade.serve.starlette",
+    "colonnade.serve.quart": "colonnade.serve.quart",
     "colonnade.observe": "colonnade.observe",
     "colonnade.tracing": "colonnade.tracing",
     "colonnade.jobs": "colonnade.jobs",
@@ -67,10 +69,19 @@ def pages() -> dict[str, str]:
 
 def public_names(module: ModuleType) -> list[str]:
     """Return a module's public names, modules excepted: these have pages of their own."""
-    declared = getattr(module, "__all__", ())
+    declared = getattr(module, "__all__", None) or _made_in(module)
     reachable = getattr(module, "_HOMES", {}) if module.__name__ == "colonnade" else ()
     names = sorted({*declared, *(name for name in reachable if not name.startswith("_"))})
     return [name for name in names if not inspect.ismodule(getattr(module, name))]
+
+
+def _made_in(module: ModuleType) -> list[str]:
+    """Return what a module without a list of names defines itself."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
 
 
 def anchors() -> dict[str, list[str]]:

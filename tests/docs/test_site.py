@@ -30,6 +30,15 @@ SAMPLE = (
 )
 
 
+# A program, fixtures, a folder of asyncpg's, and what `colonnade.observe` has the names of.
+APART = (
+    "colonnade.cli",
+    "colonnade.pytest_plugin",
+    "colonnade.pgproto",
+    "colonnade.observe.timeline",
+)
+
+
 class Parsed(HTMLParser):
     """The addresses and anchors of a page."""
 
@@ -84,20 +93,13 @@ def test_every_public_name_has_its_place(site: Path, parsed: dict[Path, Parsed])
     assert sum(map(len, wanted.values())) > 1500
 
 
-def test_every_public_module_has_a_page() -> None:
-    folder = ROOT / "colonnade"
-    public = [
-        path
-        for path in folder.rglob("__init__.py")
-        if not any(part.startswith("_") for part in path.relative_to(folder).parent.parts)
-    ]
-    modules = {".".join(path.parent.relative_to(ROOT).parts) for path in public}
-    # The command line is a program, the plugin brings fixtures, and pgproto has only its types.
-    apart = ("colonnade.cli", "colonnade.pytest_plugin", "colonnade.pgproto")
-    modules = {each for each in modules if not f"{each}.".startswith(tuple(f"{a}." for a in apart))}
-    # Packages whose names are all found in the one above them.
-    inner = {each for each in modules if each.rpartition(".")[0] in reference.MODULES}
-    assert modules - set(reference.MODULES) <= inner
+def test_every_public_package_has_a_page() -> None:
+    packages = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "colonnade").rglob("__init__.py")
+    }
+    public = {each for each in packages if "._" not in each and not each.startswith(APART)}
+    assert public <= set(reference.MODULES)
 
 
 def test_links_lead_to_a_place(site: Path, parsed: dict[Path, Parsed]) -> None:

@@ -190,3 +190,18 @@ def test_an_empty_batch_has_the_types(link: Connection) -> None:
     assert partial.result().to_pydict() == {"k": [], "total": []}
     partial.add(link.fetch_columns("select 1 as k, 1.5::float8 as v"))
     assert np.array_equal(partial.result()["total"], [1.5])
+
+
+def test_sums_grow_beyond_a_block_that_was_filled_at_once(link: Connection) -> None:
+    """Their memory, of several megabytes, has huge pages, and the kernel does not remap those."""
+    rows, parts = 300_000, 3
+    partial = PartialGroups("k", total=("v", "sum"))
+    for part in range(parts):
+        query = "select i as k, i as v from generate_series($1::int4, $2::int4) i"
+        partial.add(link.fetch_columns(query, part * rows, (part + 1) * rows))
+    result = partial.result()
+    expected = np.arange(parts * rows + 1)
+    assert np.array_equal(result["k"], expected)
+    # The last key of each batch is the first one of the next.
+    expected[rows : parts * rows : rows] *= 2
+    assert np.array_equal(result["total"], expected)

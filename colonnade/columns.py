@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Sequence
 
+    import geopandas as gpd
     import numpy as np
     import pandas as pd
     import polars as pl
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from colonnade._columns.typed import Indices, Mask
     from colonnade._conversion.arrow import Strings
+    from colonnade._conversion.geopandas import GeoFrames
     from colonnade._conversion.pandas import PandasFrames
     from colonnade._schema import Asked
     from colonnade.groups import Groups, Nulls
@@ -49,7 +51,7 @@ class Columns:
     Memory is shared if the other library's type allows it: slices, arrays and frames are views of
     the same bytes. Arrays of ``cols[...]`` and ``to_numpy()`` that share memory are read-only. The
     frame of ``to_pandas()`` is writable, as pandas expects; a write to it changes all objects that
-    share the column. ``docs/columns.md`` lists the types whose memory is shared.
+    share the column. `colonnade docs columns` lists the types whose memory is shared.
 
     Made by ``fetch_columns`` and ``iter_columns``.
     """
@@ -357,6 +359,36 @@ class Columns:
         """Return one of several frames that share their options."""
         asked = frozenset[str]() if self._asked is None else self._asked.names
         return frames.frame(self._batch, asked)
+
+    def to_geopandas(
+        self,
+        geometry: str | None = None,
+        *,
+        crs: Any = None,
+        dtypes: Dtypes = "numpy",
+        decimals: Decimals | None = None,
+    ) -> gpd.GeoDataFrame:
+        """Return a GeoDataFrame, whose columns of PostGIS's types are geometries.
+
+        ``geometry`` names the active column, by default the first one. The reference system is that
+        of the SRID in the column's declaration, such as ``geometry(Point, 4326)``, or of the values
+        if the column was fetched with ``schema={"geom": "binary"}``; ``read_sql`` with
+        ``into="geopandas"`` does so. ``crs`` is for columns that tell none, and for an SRID that
+        EPSG does not have. ``dtypes`` and ``decimals`` are as in ``to_pandas``.
+
+        Raises InterfaceError for a result without geometries and for a column with several SRIDs,
+        KeyError for a ``geometry`` that is none, DecodeError for a geometry that shapely cannot
+        read, such as a curve, and ImportError if GeoPandas is not installed.
+        """
+        from colonnade._conversion.geopandas import GeoFrames
+        from colonnade._conversion.pandas import PandasFrames
+
+        return self._to_geopandas(PandasFrames(dtypes, None, decimals), GeoFrames(geometry, crs))
+
+    def _to_geopandas(self, frames: PandasFrames, geo: GeoFrames) -> gpd.GeoDataFrame:
+        """Return one of several frames that share their options."""
+        asked = frozenset[str]() if self._asked is None else self._asked.names
+        return geo.frame(frames, self._batch, asked)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a Polars DataFrame over the same memory.

@@ -79,6 +79,14 @@ class PandasFrames:
 
     def frame(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
         """Convert a batch to a frame; ``asked`` are the columns whose types a schema decided."""
+        return self.indexed(self.columns(batch, asked))
+
+    def indexed(self, frame: Any) -> Any:
+        """Make columns of a frame its index, if that is asked for."""
+        return frame if self._index is None else _indexed(frame, self._index)
+
+    def columns(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
+        """Convert a batch to a frame whose index counts the rows."""
         with needed_by(_USER, "pandas"):
             import pandas as pd
         source = _Source(batch)
@@ -96,8 +104,9 @@ class PandasFrames:
         if inexact and self._warns:
             self._warns = False
             names = [field.name for field in batch.fields]
-            warnings.warn(_warning(names, inexact), stacklevel=self._stacklevel)
-        return frame if self._index is None else _indexed(frame, self._index)
+            # One call further away than `frame`.
+            warnings.warn(_warning(names, inexact), stacklevel=self._stacklevel + 1)
+        return frame
 
 
 def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import ArrowColumn
+from colonnade._shown import shown
 from colonnade._sources.numpy import numpy_values
 from colonnade._sources.values import (
     ArrowValues,
@@ -12,6 +13,7 @@ from colonnade._sources.values import (
     NumpyValues,
     ObjectValues,
 )
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +50,8 @@ def series_values(series: pd.Series | pd.Index | Any) -> Values:
         return NumpyValues(series.to_numpy(f"M8[{dtype.unit}]"), zone=True)
     if isinstance(dtype, pd.CategoricalDtype):
         return DictionaryValues(series.cat.codes.to_numpy(), series_values(dtype.categories))
+    if str(dtype) == "geometry":
+        return _geometries(series)
     if isinstance(dtype, pd.SparseDtype):
         return series_values(series.sparse.to_dense())
     array: Any = series.array
@@ -64,6 +68,28 @@ def series_values(series: pd.Series | pd.Index | Any) -> Values:
         part = series.iloc[start:stop]
         pairs = zip(part.array, part.isna(), strict=True)
         return [None if missing else value for value, missing in pairs]
+
+    return ObjectValues(len(series), objects)
+
+
+def _geometries(series: Any) -> ObjectValues:
+    """GeoPandas' geometries as PostGIS's EWKB, with the SRID of the series' reference system."""
+    import shapely
+
+    crs = series.crs
+    srid = None if crs is None else crs.to_epsg()
+    if crs is not None and srid is None:
+        raise InterfaceError(
+            f"the reference system of the column {shown(series.name)} has no EPSG number, which "
+            "PostGIS needs as SRID",
+            hint="convert it with to_crs, or declare the one it has with set_crs",
+        )
+
+    def objects(start: int, stop: int) -> list[Any]:
+        part = series.array[start:stop].to_numpy()
+        if srid is not None:
+            part = shapely.set_srid(part, srid)
+        return list(shapely.to_wkb(part, include_srid=True, flavor="extended"))
 
     return ObjectValues(len(series), objects)
 

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
 from colonnade._arguments import check_count, check_names
+from colonnade._conversion.geopandas import GeoFrames
 from colonnade._conversion.pandas import PandasFrames
 from colonnade._shown import class_name, shown
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
+from colonnade.frames.geo import with_references
 from colonnade.frames.selects import batches, fetched, is_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    import geopandas as gpd
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     import sqlalchemy as sa
     from numpy.typing import NDArray
 
-    from colonnade import Columns
+    from colonnade import Columns, sync
     from colonnade.columns import Decimals, Dtypes
     from colonnade.types import Infinity
 
     Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-Into: TypeAlias = Literal["pandas", "polars", "arrow", "numpy"]
+Into: TypeAlias = Literal["pandas", "polars", "arrow", "numpy", "geopandas"]
 Query: TypeAlias = "str | sa.Executable"
 Params: TypeAlias = "Sequence[object] | Mapping[str, object] | None"
 
-_INTO = ("pandas", "polars", "arrow", "numpy")
+_INTO = ("pandas", "polars", "arrow", "numpy", "geopandas")
 
 
 @overload
@@ -62,6 +66,35 @@ def read_sql(
     infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> pl.DataFrame: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["geopandas"],
+    dtypes: Dtypes = "numpy",
+    decimals: Decimals | None = None,
+    index_col: str | Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: Infinity = "raise",
+    timeout: float | None = None,
+) -> gpd.GeoDataFrame: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["geopandas"],
+    dtypes: Dtypes = "numpy",
+    decimals: Decimals | None = None,
+    index_col: str | Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: Infinity = "raise",
+    batch_rows: int,
+    timeout: float | None = None,
+) -> Generator[gpd.GeoDataFrame, None, None]: ...
 @overload
 def read_sql(
     query: Query,
@@ -158,9 +191,10 @@ def read_sql(
     `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`. If `con` is SQLAlchemy's,
     `query` may be a SQLAlchemy statement, whose `params` are a mapping.
 
-    `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table) or "numpy"
-    (a dict of arrays by column name). NULL is the missing value of each: NaN, NaT, NA or None in
-    pandas, null in Polars and Arrow, and NaN, NaT, None or a masked value in NumPy.
+    `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table), "numpy"
+    (a dict of arrays by column name) or "geopandas" (a GeoDataFrame of PostGIS's geometries). NULL
+    is the missing value of each: NaN, NaT, NA or None in pandas, null in Polars and Arrow, and NaN,
+    NaT, None or a masked value in NumPy.
 
     For pandas, `dtypes` chooses the family of dtypes and `decimals` the dtype of numeric columns,
     both as in `Columns.to_pandas`; `index_col` names the columns of the index. By default numeric
@@ -183,35 +217,57 @@ def read_sql(
     that `into` names is not installed.
     """
     asked, convert = _conversion(into, dtypes, decimals, index_col)
-    options: dict[str, Any] = {"schema": asked(schema), "infinity": infinity, "timeout": timeout}
+    options: dict[str, Any] = {"infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
         check_count("batch_rows", batch_rows)
         options["batch_rows"] = batch_rows
     if is_statement(query, con):
+        options["schema"] = asked(_without_references(schema, into))
         if batch_rows is None:
             return convert(fetched(query, con, params, options))
         return (convert(columns) for columns in batches(query, con, params, options))
     if not isinstance(query, str):
         raise TypeError(f"query must be a str, not {class_name(query)}; con is the second argument")
     sql, args = _arguments(query, params)
+    complete = functools.partial(_completed, sql, schema, asked, options, into=into)
     if batch_rows is not None:
-        return _frames(con, sql, args, options, convert)
+        return _frames(con, sql, args, complete, convert)
     with connection_of(con) as connection, _placeholders_explained(sql):
-        columns = connection.fetch_columns(sql, *args, **options)
+        columns = connection.fetch_columns(sql, *args, **complete(connection))
     return convert(columns)
+
+
+def _without_references(schema: Any, into: str) -> Any:
+    if into == "geopandas":
+        raise TypeError('into="geopandas" needs the text of a query: pass the compiled statement')
+    return schema
+
+
+def _completed(
+    sql: str,
+    schema: Any,
+    asked: Callable[[Any], Any],
+    options: dict[str, Any],
+    connection: sync.Connection,
+    *,
+    into: str,
+) -> dict[str, Any]:
+    """The options of a fetch, with the schema that the frames need."""
+    wanted = with_references(connection, sql, schema) if into == "geopandas" else schema
+    return {"schema": asked(wanted), **options}
 
 
 def _frames(
     con: Connectable,
     sql: str,
     args: Sequence[object],
-    options: Mapping[str, Any],
+    complete: Callable[[sync.Connection], dict[str, Any]],
     convert: Callable[[Columns], Any],
 ) -> Generator[Any, None, None]:
     with (
         connection_of(con) as connection,
         _placeholders_explained(sql),
-        connection.iter_columns(sql, *args, **options) as stream,
+        connection.iter_columns(sql, *args, **complete(connection)) as stream,
     ):
         for columns in stream:
             yield convert(columns)
@@ -222,9 +278,12 @@ def _conversion(
 ) -> tuple[Callable[[Any], Any], Callable[[Columns], Any]]:
     """Return the functions that complete the requested schema and make a frame of `Columns`."""
     check_names("index_col", index_col)
-    if into == "pandas":
+    if into in ("pandas", "geopandas"):
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
         # One PandasFrames for all frames, so that it warns once.
+        if into == "geopandas":
+            geo = GeoFrames()
+            return frames.asked, lambda columns: columns._to_geopandas(frames, geo)  # noqa: SLF001
         return frames.asked, lambda columns: columns._to_pandas(frames)  # noqa: SLF001
     if into not in _INTO:
         raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")

@@ -11,6 +11,7 @@ from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
+from colonnade.frames.geo import with_geometry_types
 from colonnade.frames.index import with_index
 from colonnade.frames.progress import Progress, reporting
 
@@ -55,7 +56,7 @@ def write_table(
 
     `columns` and `nan_as_null` are as in `copy_columns_to_table`. `types` gives SQL types for
     columns of a new table, by column name: `{"price": "numeric(12, 2)", "id": "bigint PRIMARY
-    KEY"}`. The other types follow from the frame's Arrow types; see `docs/dataframes.md`.
+    KEY"}`. The other types follow from the frame's Arrow types; see `colonnade docs dataframes`.
 
     `index` is for pandas. True writes the levels of the index as columns by their names; a level
     without a name becomes "index", or "level_0", "level_1", ... in a MultiIndex. A name, or one
@@ -87,7 +88,7 @@ def write_table(
                 columns=columns,
                 schema_name=schema_name,
                 nan_as_null=nan_as_null,
-                create=(types or {}) if is_made else False,
+                create=with_geometry_types(frame, columns, types) if is_made else False,
                 on_conflict=on_conflict,
                 conflict_columns=conflict_columns,
                 progress=report,

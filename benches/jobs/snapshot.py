@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 Layout = Literal["rows", "segments"]
+Phase = Literal["before", "held", "after"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 _SIZE = (
     "SELECT coalesce(sum(pg_relation_size(c.oid)), 0)::bigint FROM pg_class AS c"
@@ -46,7 +47,7 @@ class Sample:
     """A turn of one queue."""
 
     layout: Layout
-    phase: Literal["before", "held", "after"]
+    phase: Phase
     at_s: float
     """Seconds since the snapshot was taken; before it they are negative."""
     jobs_per_s: float
@@ -64,7 +65,7 @@ class Turns:
     pause_s: float
     began: float = 0.0
 
-    async def work(self, phase: Literal["before", "held", "after"], seconds: float) -> list[Sample]:
+    async def work(self, phase: Phase, seconds: float) -> list[Sample]:
         """Let the queues work by turns for so long."""
         samples = []
         until = time.monotonic() + seconds

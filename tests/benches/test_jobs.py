@@ -23,6 +23,8 @@ from benches.jobs.snapshot import Sample, summary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benches.jobs.snapshot import Layout, Phase
+
 ROOT = Path(__file__).parents[2]
 REFEREE = [sys.executable, "-m", "benches.jobs.referee"]
 ADAPTER = json.loads((ROOT / "benches/jobs/referee/adapter.json").read_text("utf-8"))
@@ -128,14 +130,15 @@ def test_latencies_are_those_of_the_window() -> None:
 
 
 def test_what_is_left_of_a_rate_under_a_held_snapshot(tmp_path: Path) -> None:
+    kept: dict[Layout, float] = {"rows": 0.1, "segments": 0.99}
+    turns: list[tuple[Phase, float, float]] = [
+        *(("before", -2.0, 900.0), ("before", -1.0, 1000.0), ("before", -0.5, 1000.0)),
+        *(("held", 1.0, 1000.0), ("held", 3.9, 0.0), ("held", 4.0, 0.0), ("after", 5.0, 1000.0)),
+    ]
     samples = [
-        Sample(layout, phase, at, rate, size_mb=at + 100, dead=int(at + 100))  # type: ignore[arg-type]
-        for layout, kept in (("rows", 0.1), ("segments", 0.99))
-        for phase, at, rate in (
-            *(("before", -2.0, 900.0), ("before", -1.0, 1000.0), ("before", -0.5, 1000.0)),
-            *(("held", 1.0, 1000.0), ("held", 3.9, 1000.0 * kept), ("held", 4.0, 1000.0 * kept)),
-            ("after", 5.0, 1000.0),
-        )
+        Sample(layout, phase, at, rate or 1000.0 * part, size_mb=at + 100, dead=int(at + 100))
+        for layout, part in kept.items()
+        for phase, at, rate in turns
     ]
     told = summary(samples)
     assert told["rows"]["kept of the rate, last quarter"] == pytest.approx(0.1)

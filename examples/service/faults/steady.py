@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PATIENCE = 20.0
 #: Refusals of a busy machine, which say nothing of the fault.
 _OF_THE_MACHINE = frozenset({"503 loop", "503 deadline"})
+#: Never the same again, also under the next fault: it would be in the cache.
+_new = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def path_of(number: int) -> str:
     if place == 17:
         return "/readyz"
     if place % 5 == 1:
-        return f"/search?dest={dest}&max_price={900 + number / 1e4:.4f}"
+        return f"/search?dest={dest}&max_price={900 + next(_new) / 1e4:.4f}"
     return "/search?dest=D11"
 
 

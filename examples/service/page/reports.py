@@ -23,6 +23,7 @@ KEPT_SECONDS = 120
 _SHOWN_REQUESTS_SECONDS = 12
 _FORGOTTEN_SECONDS = 2 * KEPT_SECONDS
 _FILES_MAX = 200
+_STALLS_MAX = 200
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class Report:
         """Add a second, and forget the oldest."""
         self.seconds = [*self.seconds, asdict(second)][-KEPT_SECONDS:]
         oldest = second.second - KEPT_SECONDS
-        self.stalls = [one for one in [*self.stalls, *stalls] if one["at"] > oldest][-50:]
+        self.stalls = [one for one in [*self.stalls, *stalls] if one["at"] > oldest][-_STALLS_MAX:]
         shown = second.second - _SHOWN_REQUESTS_SECONDS
         self.requests = [one for one in [*self.requests, *requests] if one["ended"] > shown]
 

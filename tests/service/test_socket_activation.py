@@ -1,0 +1,56 @@
+"""The service on a socket that systemd holds, by systemd's own tool for trials."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from examples.service.commands import ROOT, free_port, stop, wait_until_ready
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACTIVATE = "systemd-socket-activate"
+COMMANDS = {
+    "gunicorn": "gunicorn --worker-class asgi --workers 2 --no-control-socket",
+    "gunicorn with its file": "gunicorn --config examples/service/gunicorn.conf.py",
+    "uvicorn": "uvicorn --fd 3",
+    "uvicorn with workers": "uvicorn --fd 3 --workers 2",
+}
+
+
+@pytest.mark.parametrize("server", COMMANDS)
+def test_a_server_takes_the_socket_it_is_given(
+    server: str, service_dsn: str, quick_suppliers: list[str], tmp_path: Path
+) -> None:
+    activate = shutil.which(ACTIVATE)
+    if activate is None:
+        pytest.skip(f"{ACTIVATE} is not installed")
+    port = free_port()
+    variables = {
+        "SERVICE_DSN": service_dsn,
+        "SERVICE_SUPPLIERS": ",".join(quick_suppliers),
+        "SERVICE_BEAT_FOLDER": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
+    words = [activate, f"--listen=127.0.0.1:{port}"]
+    # It passes only what it is told of its environment.
+    words += [f"--setenv={name}={value}" for name, value in {**os.environ, **variables}.items()]
+    words += [sys.executable, "-m", *COMMANDS[server].split()]
+    process = subprocess.Popen(
+        [*words, "examples.service.starlette_app:app"], cwd=ROOT, start_new_session=True
+    )
+    with process, contextlib.ExitStack() as stack:
+        stack.callback(stop, process)
+        # The first connection starts the server, and is the first that it accepts.
+        wait_until_ready(port, process)
+        stop(process)
+        # uvicorn without workers sends itself the signal again when it has drained.
+        assert process.returncode in {0, -signal.SIGTERM}

@@ -8,7 +8,6 @@ have waited (coordinated omission).
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -100,9 +99,6 @@ async def sent(
         outcome.note(name, loop.time() - due)
         outcome.size += reply.size
 
-    # The driver's own pauses would count as the service's.
-    gc.collect()
-    gc.freeze()
     began = loop.time()
     async with asyncio.TaskGroup() as group:
         for number in range(round(rate * seconds)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,6 +78,9 @@ class Target:
 
     async def step(self, paths: Iterator[str], rate: float, seconds: float) -> Step:
         """Send requests at a rate, and look at the processes meanwhile."""
+        # The driver's own pauses would count as the service's.
+        gc.collect()
+        gc.freeze()
         meter = Meter(roles_of(self.service, self.on))
         async with Client(self.service.port) as client:
             outcome = await sent(

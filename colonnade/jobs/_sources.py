@@ -25,6 +25,17 @@ TYPES = {
     "ttl": "pg_catalog.float8",
 }
 _ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
+# The server looks at arrays, as `Beside` does at single values. The error has the name and the row.
+_LIMITS = {
+    "delay": (
+        ' CONSTRAINT "delay must be from 0 to 10^9 seconds" CHECK (job_delay'
+        " OPERATOR(pg_catalog.>=) 0 AND job_delay OPERATOR(pg_catalog.<=) 1000000000)"
+    ),
+    "ttl": (
+        ' CONSTRAINT "ttl must be more than 0 and at most 10^9 seconds" CHECK (job_ttl'
+        " OPERATOR(pg_catalog.>) 0 AND job_ttl OPERATOR(pg_catalog.<=) 1000000000)"
+    ),
+}
 
 
 def evident_names(source: Any) -> list[str] | None:
@@ -58,7 +69,9 @@ def staging_ddl(definition: Definition, beside: Beside) -> str:
         f" LIMIT 0; ALTER TABLE pg_temp.{STAGING} ADD COLUMN {_ORDINAL};"
     )
     if beside.arrays:
-        listed = ", ".join(f"job_{name} {TYPES[name]}" for name in beside.arrays)
+        listed = ", ".join(
+            f"job_{name} {TYPES[name]}{_LIMITS.get(name, '')}" for name in beside.arrays
+        )
         made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
     return made
 

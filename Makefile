@@ -22,7 +22,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
     tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_faults.py tests/service/test_restarts.py tests/service/test_rivals.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries
@@ -40,7 +40,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit coverage demo service service-restarts load service-faults test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries site site-check leaks sanitize sanitize-extension miri chaos soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools release-cut release-notes sbom workflows wheels wheels-twice wheel-aarch64 newcomer \
@@ -63,6 +63,12 @@ service: build ## Run the example service, its database and suppliers (SERVICE_A
 service-restarts: build ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian
 	@for server in gunicorn granian; do \
 	    $(PY) -m examples.service.restarts --server $$server --restarts $(or $(RESTARTS),100) || exit 1; done
+
+load: build ## Load the service, and the same routes on asyncpg and in Flask (LOAD_ARGS="--parts cached")
+	@$(PY) -m examples.service.load $(LOAD_ARGS)
+
+service-faults: build ## Let each part of the service fail under load, and check every answer (SERVICE_FAULTS_ARGS)
+	@$(PY) -m examples.service.faults $(SERVICE_FAULTS_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import binascii
 import errno
-import fcntl
 import os
 import stat
 import struct
@@ -31,7 +30,9 @@ RECORD_BYTES = 128
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # struct flock of Linux on 64 bits: type, whence, start, length, process.
 _LOCK = struct.Struct("@hhqqi4x")
-_WHOLE_FILE = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+# The whole of it, for one writer.
+_F_WRLCK, _F_UNLCK = 1, 2
+_WHOLE_FILE = _LOCK.pack(_F_WRLCK, os.SEEK_SET, 0, 0, 0)
 # A read can meet a write half-way; then the next read does not.
 _READS_MOST = 5
 _FILES_MOST = 10_000
@@ -91,6 +92,9 @@ def lock(descriptor: int) -> bool:
 
     Raises BlockingIOError if another holds the lock.
     """
+    # Unix has it. The commands and `_LOCK` are those of Linux.
+    import fcntl
+
     command: int | None = getattr(fcntl, "F_OFD_SETLK", None)
     if command is None:
         return False
@@ -108,6 +112,8 @@ def lock(descriptor: int) -> bool:
 
 def _is_locked(descriptor: int) -> bool | None:
     """Whether anyone holds the lock; None if the system does not tell."""
+    import fcntl
+
     command: int | None = getattr(fcntl, "F_OFD_GETLK", None)
     if command is None:
         return None
@@ -115,7 +121,7 @@ def _is_locked(descriptor: int) -> bool | None:
         answer = fcntl.fcntl(descriptor, command, _WHOLE_FILE)
     except OSError:
         return None
-    return bool(_LOCK.unpack(answer)[0] != fcntl.F_UNLCK)
+    return bool(_LOCK.unpack(answer)[0] != _F_UNLCK)
 
 
 def is_alive(path: Path, max_age: float) -> bool:

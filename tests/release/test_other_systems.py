@@ -14,10 +14,16 @@ ROOT = Path(__file__).resolve().parents[2]
 # Everything but what is made for Unix: `observe.Beat`, `observe top`, resumable datasets.
 MODULES = (
     *("colonnade", "colonnade.sync", "colonnade.dbapi", "colonnade.frames", "colonnade.sqlalchemy"),
-    *("colonnade.adbc", "colonnade.formats", "colonnade.groups", "colonnade.jobs.sync"),
+    *(
+        "colonnade.adbc",
+        "colonnade.datasets",
+        "colonnade.formats",
+        "colonnade.groups",
+        "colonnade.jobs.sync",
+    ),
     *("colonnade.parallel", "colonnade.rkt", "colonnade.rows", "colonnade.serve"),
-    *("colonnade.structs", "colonnade.cli", "colonnade.cli.interrupts", "colonnade.pytest_plugin"),
-    *("colonnade.cli.query.command", "colonnade.cli.doctor"),
+    *("colonnade.structs", "colonnade.cli", "colonnade.cli.app", "colonnade.pytest_plugin"),
+    *("colonnade.cli.query.command", "colonnade.cli.export.command", "colonnade.cli.doctor"),
     *("colonnade.observe.loop_monitor", "colonnade.observe.timeline.trace"),
     *("colonnade._transport.blocking", "colonnade._transport.asyncio", "colonnade._async.connect"),
     *("colonnade._sync.connect", "colonnade._transport.low_water"),
@@ -29,6 +35,8 @@ import asyncio, getpass, multiprocessing, pathlib, selectors, shutil, socket, ss
 import tempfile
 for name in ("click", "rich.console", "sqlalchemy.ext.asyncio", "pytest", "pyarrow", "pandas"):
     importlib.import_module(name)
+# Asks for the name of the system, which is still Linux, before each such import.
+import colonnade.embedded
 
 class Lacking:
     def find_spec(self, name, path=None, target=None):

@@ -7,9 +7,7 @@ import os
 import select
 import signal
 import sys
-import termios
 import time
-import tty
 from typing import TYPE_CHECKING
 
 from rich.live import Live
@@ -26,7 +24,8 @@ _READ_BYTES = 64
 
 def can_draw(console: Console) -> bool:
     """Whether there is a terminal that can be drawn on, and typed at."""
-    is_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    # Windows has other terminals, and gets text.
+    is_terminal = os.name == "posix" and sys.stdout.isatty() and sys.stdin.isatty()
     return is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
 
 
@@ -93,6 +92,9 @@ def _signals() -> Generator[int, None, None]:
 @contextlib.contextmanager
 def _single_keys() -> Generator[None, None, None]:
     """Read keys as they are typed, without showing them."""
+    import termios
+    import tty
+
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor)

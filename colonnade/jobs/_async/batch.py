@@ -13,6 +13,8 @@ from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -162,6 +164,9 @@ class Batch:
 
     async def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call: Call) -> None:
         (done,) = await _asked(self.queue.pool, call)
+        self._settled_as(event, wanted, done)
+
+    def _settled_as(self, event: JobsEvent, wanted: NDArray[np.int64], done: list[int]) -> None:
         self._settled.update(done)
         self._tell(event, wanted, done)
         self._refuse_lost(wanted, done)
@@ -238,6 +243,25 @@ class Batch:
 
         lost = wanted[~np.isin(wanted, done)]
         return LeaseLostError(str(self.queue.definition), lost, len(wanted))
+
+
+async def ack_together(batches: Sequence[Batch]) -> list[LeaseLostError]:
+    """Acknowledge what batches of one queue still hold, in one statement; return what was lost."""
+    asked = [(batch, batch._done(None)) for batch in batches]  # noqa: SLF001 - of this module
+    asked = [(batch, wanted) for batch, wanted in asked if len(wanted)]
+    if not asked:
+        return []
+    queue = batches[0].queue
+    parts = [batch._part(wanted) for batch, wanted in asked]  # noqa: SLF001 - of this module
+    call = queue.layout.ack(parts)
+    errors: list[LeaseLostError] = []
+    answers = await _asked(queue.pool, call)
+    for (batch, wanted), done in zip(asked, answers, strict=True):
+        try:
+            batch._settled_as("done", wanted, done)  # noqa: SLF001 - of this module
+        except LeaseLostError as error:
+            errors.append(error)
+    return errors
 
 
 async def _asked(connection: Any, call: Call) -> list[list[int]]:

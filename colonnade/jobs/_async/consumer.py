@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._arguments import check_count, check_number
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError
+from colonnade.jobs._async.acking import Acks
 from colonnade.jobs._async.getting import get_until
 from colonnade.jobs._tasks.asyncio import Semaphore, Signal, run_all
 from colonnade.jobs.definition import check_seconds
@@ -28,11 +29,12 @@ _PAUSE_S = 1.0
 class Consumer:
     """A worker: it calls `handler(batch)` for each batch; made by `Queue.consume`.
 
-    A job is acknowledged only after the handler has returned. If it raises, the jobs of the batch
-    that it has not settled itself are given back with the error as their reason; to give back
-    single rows, it calls `batch.nack(ids, reason=...)` and returns. Leases are extended until the
-    handler is done. `concurrency` handlers run at once, and `prefetch` further batches are held
-    ready for them.
+    A job is acknowledged only after the handler has returned; batches that end at about the same
+    time are acknowledged in one statement, and the next is begun meanwhile. If it raises, the jobs
+    of the batch that it has not settled itself are given back with the error as their reason; to
+    give back single rows, it calls `batch.nack(ids, reason=...)` and returns. Leases are extended
+    until the handler is done. `concurrency` handlers run at once, and `prefetch` further batches
+    are held ready for them.
 
     A handler, not an iterator, so that nothing but its end can acknowledge a job: neither a `break`
     nor an exception between two steps of a loop.
@@ -55,8 +57,8 @@ class Consumer:
         if prefetch != 0:
             check_count("prefetch", prefetch)
         check_number("stop_within", stop_within)
-        if stop_within < 0:
-            msg = f"stop_within must be 0 seconds or more, not {shown(stop_within)}"
+        if not 0 <= stop_within <= 10**9:
+            msg = f"stop_within must be from 0 to 10^9 seconds, not {shown(stop_within)}"
             raise ValueError(msg)
         self._queues = queues
         self._handler = handler
@@ -69,6 +71,7 @@ class Consumer:
         self._stop_within = stop_within
         self._lanes_left = 0
         self._held: list[Batch] = []
+        self._acks = Acks()
         self._is_begun = False
         self._drains = False
 
@@ -98,7 +101,7 @@ class Consumer:
             raise InterfaceError(msg)
         self._is_begun = True
         self._lanes_left = self._lanes
-        works = [self._lane] * self._lanes + [self._keep]
+        works = [self._lane] * self._lanes + [self._keep, self._acknowledge]
         is_whole = await run_all(works, self._stop, lambda: self._stop_within)
         if not is_whole:
             msg = f"handlers still ran {self._stop_within:g} s after stop(): their jobs come back"
@@ -156,7 +159,7 @@ class Consumer:
             await self._settled(batch.nack, reason=reason)
         else:
             self._held.remove(batch)
-            await self._settled(batch.ack)
+            await self._acks.add(batch)
 
     async def _settled(self, verb: Callable[..., Awaitable[None]], **options: Any) -> None:
         """Tell the server; what it does not hear comes back when the lease ends."""
@@ -166,6 +169,10 @@ class Consumer:
             _logger.warning("%s", error)
         except PASSING as error:
             _logger.warning("the end of a batch was not told: its jobs come back: %r", error)
+
+    async def _acknowledge(self) -> None:
+        """Acknowledge what handlers have finished, until the last lane has ended."""
+        await self._acks.run(self._done)
 
     async def _keep(self) -> None:
         """Extend the leases of all batches until the last lane has ended."""

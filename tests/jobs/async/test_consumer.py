@@ -11,6 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import jobs
+from colonnade.jobs._async.batch import ack_together
 
 
 async def test_drain_does_every_job_once(queue: jobs.Queue) -> None:
@@ -37,6 +38,33 @@ async def test_a_handler_that_raises_gives_its_jobs_back(queue: jobs.Queue) -> N
     dead = (await queue.dead()).to_pydict()
     assert dead["a"] == [2, 3]
     assert dead["job_errors"] == [["ValueError: no\\0good"]] * 2
+
+
+async def test_small_batches_are_acknowledged_together(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(300)})
+    seen: list[int] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        if batch.columns["a"][0] == 7:
+            await batch.nack(reason="once", delay=0)
+
+    await queue.consume(handler, limit=1, concurrency=4, prefetch=4).drain()
+    assert sorted(seen) == sorted([*range(300), 7])
+    assert (await queue.stats()).total == 0
+
+
+async def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(5)})
+    late, first = await queue.get(3, lease=0.05), await queue.get(2)
+    passed_on = await queue.get(2, timeout=5)
+    assert passed_on.columns["a"].tolist() == [0, 1]
+    lost = await ack_together([late, first, passed_on])
+    # Two of its jobs were passed on, and done by their new holder; the third was not.
+    assert [error.lost.tolist() for error in lost] == [passed_on.ids.tolist()]
+    assert [len(batch.held) for batch in (late, first, passed_on)] == [0, 0, 0]
+    assert await ack_together([late, first]) == []
+    assert await queue.length() == 0
 
 
 async def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import colonnade
 from colonnade.jobs import sync as jobs
+from colonnade.jobs._sync.batch import ack_together
 
 
 def test_drain_does_every_job_once(queue: jobs.Queue) -> None:
@@ -38,6 +39,33 @@ def test_a_handler_that_raises_gives_its_jobs_back(queue: jobs.Queue) -> None:
     dead = (queue.dead()).to_pydict()
     assert dead["a"] == [2, 3]
     assert dead["job_errors"] == [["ValueError: no\\0good"]] * 2
+
+
+def test_small_batches_are_acknowledged_together(queue: jobs.Queue) -> None:
+    queue.add({"a": np.arange(300)})
+    seen: list[int] = []
+
+    def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        if batch.columns["a"][0] == 7:
+            batch.nack(reason="once", delay=0)
+
+    queue.consume(handler, limit=1, concurrency=4, prefetch=4).drain()
+    assert sorted(seen) == sorted([*range(300), 7])
+    assert (queue.stats()).total == 0
+
+
+def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
+    queue.add({"a": np.arange(5)})
+    late, first = queue.get(3, lease=0.05), queue.get(2)
+    passed_on = queue.get(2, timeout=5)
+    assert passed_on.columns["a"].tolist() == [0, 1]
+    lost = ack_together([late, first, passed_on])
+    # Two of its jobs were passed on, and done by their new holder; the third was not.
+    assert [error.lost.tolist() for error in lost] == [passed_on.ids.tolist()]
+    assert [len(batch.held) for batch in (late, first, passed_on)] == [0, 0, 0]
+    assert ack_together([late, first]) == []
+    assert queue.length() == 0
 
 
 def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:

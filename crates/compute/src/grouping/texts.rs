@@ -19,13 +19,13 @@ pub(super) fn keys(array: &BinaryArray) -> Keys {
         [begin, end] => end.as_usize() - begin.as_usize(),
         _ => 0,
     });
-    match lengths.max().unwrap_or_default() {
-        0..=NARROW_BYTES => {
-            let texts = spans(array);
-            Keys::Narrow(texts.map(|(rest, length)| narrow(rest, length)).collect())
-        }
-        0..=WIDE_BYTES => Keys::Texts(ShortTexts { texts: array.clone() }),
-        _ => Keys::Bytes(ByteKeys::Small(array.clone())),
+    let longest = lengths.max().unwrap_or_default();
+    if longest <= NARROW_BYTES {
+        Keys::Narrow(spans(array).map(|(rest, length)| narrow(rest, length)).collect())
+    } else if longest <= WIDE_BYTES {
+        Keys::Texts(ShortTexts { texts: array.clone() })
+    } else {
+        Keys::Bytes(ByteKeys::Small(array.clone()))
     }
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"rows": "#c2673f", "segments": "#1b3a5c"}
 _PANELS = (
-    ("jobs_per_s", "jobs per second, added, got and acknowledged"),
+    ("jobs_per_s", "jobs per second"),
     ("size_mb", "tables and indexes, MB"),
     ("dead", "dead rows"),
 )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,3 +96,30 @@ async def test_a_service_that_was_away_is_found_again(
                 await asyncio.to_thread(starting.__exit__, None, None, None)
             await page.until(f"{STATE}.startsWith('reconnecting')")
         assert page.errors == []
+
+
+async def test_a_process_that_hangs_is_named_and_the_others_are_shown(
+    settings: Mapping[str, str], tmp_path: Path
+) -> None:
+    port = free_port()
+    starting = application("gunicorn", "starlette", port, 2, settings)
+    await asyncio.to_thread(starting.__enter__)
+    try:
+        async with chromium(tmp_path / "profile") as browser, browser.page() as page:
+            await page.open(f"http://127.0.0.1:{port}/live")
+            await page.until(f"{STATE}.startsWith('live') && live.processes.length === 2")
+            stopped = int(await page.value("live.processes[0].process"))
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                named = f"process {stopped} does not answer its loop"
+                await page.until(f"{STATE} === '{named}' && {SECOND}")
+                second = await page.value(SECOND)
+                await page.until(f"{SECOND} > {second + 1}")
+            finally:
+                # gunicorn itself kills it after thirty seconds.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(stopped, signal.SIGCONT)
+            await page.until(f"{STATE}.startsWith('live')")
+            assert page.errors == []
+    finally:
+        await asyncio.to_thread(starting.__exit__, None, None, None)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from colonnade.jobs.queue_info import QueueInfo
     from colonnade.jobs.retry import Retry
     from colonnade.jobs.stats import QueueStats
+    from colonnade.jobs.tracing import current_trace
 
 _HOMES = _lazy_names.homes_of(
     {
@@ -59,6 +60,7 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
+        "colonnade.jobs.tracing": "current_trace",
     }
 )
 
@@ -75,6 +77,7 @@ __all__ = [
     "Retry",
     "add_observer",
     "create_queue",
+    "current_trace",
     "drop_queue",
     "get",
     "grant_queue",

@@ -7,16 +7,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import colonnade.sync
 from colonnade.jobs import sync as jobs
+from colonnade.jobs.definition import LayoutName
 
 WORKER = Path(__file__).with_name("worker.py")
 
 
-def test_the_jobs_of_a_killed_worker_come_back(dsn: str) -> None:
+@pytest.mark.parametrize("layout", ["rows", "segments"])
+def test_the_jobs_of_a_killed_worker_come_back(dsn: str, layout: LayoutName) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=2) as pool:
-        queue = jobs.create_queue(pool, "work", {"a": "int8"})
+        queue = jobs.create_queue(pool, "work", {"a": "int8"}, layout=layout)
         try:
             queue.add({"a": np.arange(100)})
             with subprocess.Popen(

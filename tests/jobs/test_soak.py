@@ -7,9 +7,11 @@ import random
 from collections import Counter
 
 import numpy as np
+import pytest
 
 import colonnade
 from colonnade import jobs
+from colonnade.jobs.definition import LayoutName
 
 JOBS = 20_000
 WORKERS = 4
@@ -59,13 +61,16 @@ class Chaos:
             self.done.update(values[number] for number in held)
 
 
-async def test_each_job_is_done_exactly_once_by_its_last_holder(dsn: str) -> None:
+@pytest.mark.parametrize("layout", ["rows", "segments"])
+async def test_each_job_is_done_exactly_once_by_its_last_holder(
+    dsn: str, layout: LayoutName
+) -> None:
     seed = random.randrange(10**6)
     print("seed", seed)  # noqa: T201
     async with colonnade.create_pool(dsn, min_size=1, max_size=WORKERS + 1) as pool:
         retry = jobs.Retry(max_attempts=30_000, delay=0)
         try:
-            queue = await jobs.create_queue(pool, "work", {"a": "int8"}, retry=retry)
+            queue = await jobs.create_queue(pool, "work", {"a": "int8"}, retry=retry, layout=layout)
             await queue.add({"a": np.arange(JOBS)})
             chaos = Chaos(pool, seed)
             async with asyncio.timeout(180):

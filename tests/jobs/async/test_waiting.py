@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -114,3 +114,39 @@ async def test_two_workers_never_hold_one_job(pool: colonnade.Pool, queue: jobs.
     # A `get` beside others may see nothing for a moment: the rest is there.
     await work(queue)
     assert sorted(got) == list(range(5000))
+
+
+@pytest.mark.parametrize("strike", Strike)
+async def test_cancelling_add_anywhere_adds_all_or_nothing(
+    queue: jobs.Queue, strike: Strike
+) -> None:
+    either: list[dict[str, Any]] = [{}, {"priority": [1, 2]}]
+    for options in either:
+        for at in itertools.count(1):
+            reached = await struck(lambda: queue.add({"a": [1, 2]}, **options), strike, at)  # noqa: B023 - called at once
+            assert await queue.length() in {0, 2}
+            await queue.purge()
+            if not reached.is_struck:
+                break
+    # Nothing is left of them that would disturb the next one.
+    assert await queue.add({"a": [1, 2]}, priority=[1, 2]) == 2
+
+
+@pytest.mark.parametrize("strike", Strike)
+@pytest.mark.parametrize("verb", ["ack", "nack", "release", "extend"])
+async def test_cancelling_what_settles_loses_nothing(
+    queue: jobs.Queue, strike: Strike, verb: str
+) -> None:
+    for at in itertools.count(1):
+        await queue.add({"a": np.arange(3)})
+        batch = await queue.get(lease=60, timeout=0)
+        some = batch.ids[:2]
+        method = getattr(batch, verb)
+        call = method if verb == "extend" else lambda: method(some)  # noqa: B023 - called at once
+        reached = await struck(call, strike, at)
+        # It has happened or not; the third job has not changed.
+        assert await queue.length() in ({1, 3} if verb == "ack" else {3})
+        assert (await queue.stats()).leased in ({3, 1} if verb != "extend" else {3})
+        await queue.purge()
+        if not reached.is_struck:
+            break

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 from typing import TYPE_CHECKING
 
 import pytest
 
-from examples.service.faults.__main__ import Finding, tried
+from examples.service.faults.__main__ import Finding, open_folder, tried
 from examples.service.faults.disk import Disk, can_mount
 from examples.service.faults.faults import FAULTS
 from examples.service.faults.network import Network
@@ -28,16 +27,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Finding]:
-    folder = tmp_path_factory.mktemp("faults")
-    for parent in (
-        folder,
-        *itertools.takewhile(lambda path: path.stat().st_mode & 1 == 0, folder.parents),
-    ):
-        # The database has an account of its own.
-        parent.chmod(0o755)
+def findings() -> dict[str, Finding]:
     names = [name for name in FAULTS if name != "disk-full" or can_mount()]
-    found = asyncio.run(tried(folder, names, rate=20, flights=20_000))
+    with open_folder() as folder:
+        found = asyncio.run(tried(folder, names, rate=20, flights=20_000))
     return {finding.name: finding for finding in found}
 
 

@@ -14,6 +14,7 @@ import signal
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from examples.service.data import prepared
 from examples.service.faults.database import Database
@@ -26,6 +27,9 @@ from examples.service.faults.truth import Truth
 from examples.service.load.http_client import Client
 from examples.service.load.stages import Stage, running
 from examples.service.suppliers.processes import suppliers
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 POOL_SIZE = 4
 _BEFORE_SECONDS = 2.0
@@ -82,6 +86,15 @@ async def under(name: str, fault: Fault, world: World, port: int, rate: float) -
     return Finding(name, record, record.recovery(healed), before, after)
 
 
+@contextlib.contextmanager
+def open_folder() -> Generator[Path]:
+    """A temporary folder that the database can enter: it has an account of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
 async def tried(folder: Path, names: list[str], rate: float, flights: int) -> list[Finding]:
     """Start everything, and do one fault after the other."""
     findings = []
@@ -119,10 +132,7 @@ def main() -> int:
         options.faults.remove("disk-full")
     # `kill` stops it as Ctrl-C does, and so everything that it has started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        # The database has an account of its own.
-        folder.chmod(0o755)
+    with open_folder() as folder:
         findings = asyncio.run(tried(folder, options.faults, options.rate, options.flights))
     return 0 if all(finding.is_good for finding in findings) else 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -54,3 +55,20 @@ def test_a_server_takes_the_socket_it_is_given(
         stop(process)
         # uvicorn without workers sends itself the signal again when it has drained.
         assert process.returncode in {0, -signal.SIGTERM}
+
+
+def test_the_units_of_the_page_are_valid(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    text = (ROOT / "docs/deployment.md").read_text("utf-8")
+    units = re.findall(r"```ini\n# /etc/systemd/system/(\S+)\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in units] == ["service.socket", "service.service"]
+    for name, unit in units:
+        # The server must exist where the unit says.
+        (tmp_path / name).write_text(unit.replace("/srv/service/.venv/bin/gunicorn", "/bin/true"))
+    words = [analyze, "verify", "--man=no", *(str(tmp_path / name) for name, _ in units)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    # It warns of lines that it ignores, and goes on.
+    assert str(tmp_path) not in done.stderr

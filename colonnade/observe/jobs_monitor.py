@@ -135,7 +135,7 @@ class JobsMonitor:
             began = time.monotonic()
             for one in self._counts:
                 try:
-                    one.take(await one.queue.stats(), self._every)
+                    one.take(await one.queue.stats())
                 except Exception as error:  # noqa: BLE001 - a server that is away comes back
                     one.fail(error)
             await asyncio.sleep(self._pause(began))
@@ -145,15 +145,19 @@ class JobsMonitor:
             began = time.monotonic()
             for one in self._counts:
                 try:
-                    one.take(one.queue.stats(), self._every)
+                    one.take(one.queue.stats())
                 except Exception as error:  # noqa: BLE001 - as above
                     one.fail(error)
             if self._end.wait(self._pause(began)):
                 return
 
     def _pause(self, began: float) -> float:
+        """The time until the next round; what this one has counted is kept for several."""
         took = time.monotonic() - began
-        return max(self._every - took, took / _COUNTING_PART)
+        pause = max(self._every - took, took / _COUNTING_PART)
+        for one in self._counts:
+            one.keep(_KEPT_INTERVALS * (took + pause))
+        return pause
 
 
 class _Counted:
@@ -172,11 +176,15 @@ class _Counted:
         self._events: dict[JobsEvent, int] = dict.fromkeys(EVENTS, 0)
         self._lock = threading.Lock()
 
-    def take(self, stats: QueueStats, every: float) -> None:
+    def take(self, stats: QueueStats) -> None:
         """Take new numbers."""
         self._stats = stats
-        self._good_until = time.monotonic() + _KEPT_INTERVALS * every
         self._has_failed = False
+
+    def keep(self, seconds: float) -> None:
+        """Show the numbers for so long, if they are new."""
+        if not self._has_failed:
+            self._good_until = time.monotonic() + seconds
 
     def fail(self, error: Exception) -> None:
         """Tell of the first of several failures."""

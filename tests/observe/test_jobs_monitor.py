@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +176,27 @@ async def test_it_counts_again_and_again(pool: colonnade.Pool) -> None:
         await until(lambda: counted(monitor) == 0)
         await queue.add({"a": [1, 2]})
         await until(lambda: counted(monitor) == 2)
+
+
+async def test_numbers_stay_until_the_next_although_counting_is_slow(pool: colonnade.Pool) -> None:
+    seen = []
+
+    class Slow:
+        """A queue whose counting takes longer than the interval."""
+
+        def __init__(self, queue: jobs.Queue) -> None:
+            self.definition = queue.definition
+            self._queue = queue
+
+        async def stats(self) -> jobs.QueueStats:
+            seen.append(counted(monitor))
+            await asyncio.sleep(0.02)
+            return await self._queue.stats()
+
+    async with observe.JobsMonitor([Slow(await queue_of(pool))], every=0.01) as monitor:
+        await until(lambda: len(seen) > 3)
+    assert seen[0] is None
+    assert set(seen[1:]) == {0}
 
 
 async def test_old_numbers_are_not_shown(

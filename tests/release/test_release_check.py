@@ -166,6 +166,18 @@ def test_every_python_has_wheels(checkout: Path) -> None:
     assert faults(check, release).startswith("cp312 is among")
 
 
+def test_every_python_has_the_platforms_of_the_others(checkout: Path) -> None:
+    check = release_check.every_python_has_wheels
+    name = '"Programming Language :: Python :: 3.11"'
+    edited(checkout, "pyproject.toml", name, f"{name}, {name.replace('3.11', '3.12')}")
+    mac = WHEEL.replace("manylinux_2_17_x86_64", "macosx_11_0_arm64")
+    names = [WHEEL, mac, WHEEL.replace("cp311", "cp312"), mac.replace("cp311", "cp312")]
+    release = Release(checkout, tuple(map(Path, names)), (Path("colonnade-1.2.3.tar.gz"),))
+    assert faults(check, release) == ""
+    lacking = release._replace(wheels=release.wheels[:3])
+    assert faults(check, lacking) == "cp312 has no wheel for macosx_11_0_arm64, and others have one"
+
+
 def test_licences_are_in_the_wheel(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The notices of crates have a check of their own, which needs the crates.
     monkeypatch.setattr(release_check, "_faults_of", lambda *_: ())

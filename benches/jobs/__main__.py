@@ -2,8 +2,8 @@
 
 One worker, fsync on, all on one server and by turns: jobs added per second, jobs got and
 acknowledged per second, processor time per job of the client and of its backends, rows that are
-dead afterwards, and the time from add to the handler in an idle queue. Slow rivals get fewer jobs.
-Prints each round, and a table of the medians.
+dead afterwards, and the time from add to the handler in an idle queue. Slow rivals get fewer jobs;
+`uv sync --inexact --group queues` installs them. Prints each round, and a table of the medians.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ endif
 # of broken files, another project's suite. A change rarely breaks only these; `make test-all` runs
 # them.
 THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
-    tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
+    tests/cli/test_faulty_files.py tests/cli/test_observe_top.py \
+    tests/examples/test_distributed.py tests/examples/test_nightly_export.py tests/faults tests/leaks \
     tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
     tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_faults.py tests/service/test_restarts.py tests/service/test_rivals.py tests/soak tests/sqlalchemy/test_compliance.py \

@@ -99,10 +99,11 @@ class GeoFrames:
 
 def _crs_of(srid: int) -> Any:
     import pyproj
+    from pyproj.exceptions import CRSError
 
     try:
         return pyproj.CRS.from_epsg(srid)
-    except pyproj.exceptions.CRSError as error:
+    except CRSError as error:
         raise InterfaceError(
             f"EPSG has no reference system {srid}",
             hint="pass the system itself: fetch_columns(...).to_geopandas(crs=...)",

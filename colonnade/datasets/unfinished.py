@@ -50,13 +50,14 @@ class Unfinished:
         traceback: TracebackType | None,
     ) -> None:
         """Keep what a later run can continue, and remove the rest."""
-        if error is not None and self._lock is not None:
-            if self.kept is not None:
-                error.add_note(self.kept)
-            elif self._is_new:
-                shutil.rmtree(self.folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        if self._lock is None:
+            return
+        os.close(self._lock)
+        self._lock = None
+        if error is not None and self.kept is not None:
+            error.add_note(self.kept)
+        elif error is not None and self._is_new:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def kept(self) -> str | None:
@@ -226,6 +227,9 @@ def _compare(known: dict[str, Any], asked: dict[str, Any], folder: Path) -> None
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        # Windows opens no directories.
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -23,7 +23,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/examples/test_distributed.py tests/examples/test_nightly_export.py tests/faults tests/leaks \
     tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_faults.py tests/service/test_restarts.py tests/service/test_rivals.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_drain_cancels.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_faults.py tests/service/test_restarts.py tests/service/test_rivals.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries

@@ -24,21 +24,28 @@ Semaphore = threading.Semaphore
 
 
 class Signal:
-    """A flag that a thread waits for."""
+    """A flag that a thread waits for.
+
+    Not an Event: a handler of signals that sets it may interrupt its own setting, and the lock of
+    an Event would then wait for itself.
+    """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._changed = threading.Condition(threading.RLock())
+        self._is_set = False
         self._bells: list[Signal] = []
 
     def set(self) -> None:
         """Set the flag."""
-        self._event.set()
+        with self._changed:
+            self._is_set = True
+            self._changed.notify_all()
         for bell in tuple(self._bells):
             bell.set()
 
     def clear(self) -> None:
         """Take the flag back."""
-        self._event.clear()
+        self._is_set = False
 
     @contextlib.contextmanager
     def rings(self, bell: Signal) -> Generator[None]:
@@ -53,11 +60,12 @@ class Signal:
 
     def is_set(self) -> bool:
         """Whether the flag is set."""
-        return self._event.is_set()
+        return self._is_set
 
     def wait(self, seconds: float | None) -> None:
         """Wait for the flag, at most so long."""
-        self._event.wait(seconds)
+        with self._changed:
+            self._changed.wait_for(self.is_set, seconds)
 
 
 def run_all(

@@ -7,15 +7,16 @@ import random
 import pytest
 
 from tests.jobs.chaos.conductor import Conductor
-from tests.jobs.chaos.plan import MODES, Mode, Plan
+from tests.jobs.chaos.plan import LAYOUTS, MODES, Layout, Mode, Plan
 from tests.jobs.chaos.report import lines
 
 
 @pytest.mark.filterwarnings("ignore::colonnade.errors.InterfaceWarning")
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("mode", MODES)
-def test_a_queue_keeps_its_promises_among_all_faults(mode: Mode) -> None:
+def test_a_queue_keeps_its_promises_among_all_faults(mode: Mode, layout: Layout) -> None:
     seed = random.randrange(1 << 32)
-    plan = Plan(3_000, seed, mode, lease=1.0, limit=20, chunk=100, pause=(0.05, 0.3))
+    plan = Plan(3_000, seed, mode, layout, lease=1.0, limit=20, chunk=100, pause=(0.05, 0.3))
     report = Conductor(plan).run()
     told, is_kept = lines(report)
     print(f"seed {seed}", *told, sep="\n")  # noqa: T201

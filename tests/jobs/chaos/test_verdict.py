@@ -76,8 +76,8 @@ def test_a_killed_worker_explains_only_its_last_batches() -> None:
     found = verdict.judge(evidence(*first, *second, killed=("w1",)))
     assert not found.failures
     assert found.duplicates == {verdict.KILLED: 1}
-    later = [event(ledger.WORKED, 9, 5.0 + n, worker="w1", jobs=[1 + n]) for n in range(4)]
-    given = evidence(*first, *later, *second, jobs=5, killed=("w1",))
+    later = [event(ledger.WORKED, 9, 5.0 + n, worker="w1", jobs=[1 + n]) for n in range(16)]
+    given = evidence(*first, *later, *second, jobs=17, killed=("w1",))
     assert "1 jobs were done again, and nothing explains it, such as 0" in failures(given)
 
 

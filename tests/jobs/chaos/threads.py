@@ -31,20 +31,21 @@ class Worker:
         self._assignment = assignment
         self._scribe = scribe
         self._lease = assignment.lease
-        self._stop = threading.Event()
+        # Not an Event, whose lock a second signal could find taken by the first.
+        self._is_told_to_end = False
         self._consumer: jobs.Consumer | None = None
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, self._told_to_end)
-        while not self._stop.is_set():
+        while not self._is_told_to_end:
             try:
                 self._with_a_pool()
             except PASSING as error:
                 self._scribe.trouble(error)
-                self._stop.wait(_WAIT_S)
+                _sleep(_WAIT_S)
 
     def _told_to_end(self, *_: object) -> None:
-        self._stop.set()
+        self._is_told_to_end = True
         if self._consumer is not None:
             self._consumer.stop()
 
@@ -60,8 +61,8 @@ class Worker:
             with ThreadPoolExecutor(lanes) as threads:
                 works = [threads.submit(self._lane, queue) for _ in range(lanes)]
                 # In steps, so that the handler of SIGTERM runs in between.
-                while not self._stop.wait(_WAIT_S) and not any(work.done() for work in works):
-                    pass
+                while not (self._is_told_to_end or any(work.done() for work in works)):
+                    _sleep(_WAIT_S)
             for work in works:
                 work.result()
 
@@ -70,7 +71,7 @@ class Worker:
             self._scribe.got(batch, HELD_BEFORE)
             self._handle(batch)
 
-        while not self._stop.is_set():
+        while not self._is_told_to_end:
             self._consumer = queue.consume(
                 handler,
                 limit=self._assignment.limit,
@@ -83,7 +84,7 @@ class Worker:
     def _handle(self, batch: jobs.Batch) -> None:
         """Work off a batch that the consumer acknowledges."""
         fate = self._scribe.fate()
-        self._sleep(fate)
+        self._pause(fate)
         if self._assignment.mode == "commit":
             self._commit(batch, fails=fate is Fate.FAILED)
             return
@@ -95,13 +96,13 @@ class Worker:
             self._nack(batch, batch.ids[1::2])
 
     def _lane(self, queue: jobs.Queue) -> None:
-        while not self._stop.is_set():
+        while not self._is_told_to_end:
             try:
                 if batch := self._get(queue):
                     self._settle(batch)
             except PASSING as error:
                 self._scribe.trouble(error)
-                self._stop.wait(_WAIT_S)
+                _sleep(_WAIT_S)
             except (ChanceError, LeaseLostError):
                 # Its transaction is rolled back, and its jobs come back.
                 continue
@@ -126,7 +127,7 @@ class Worker:
             with self._scribe.settling(batch, batch.ids, ledger.GIVEN_BACK):
                 batch.release()
             return
-        self._sleep(fate)
+        self._pause(fate)
         if self._assignment.mode == "commit":
             self._commit(batch, fails=fate is Fate.FAILED)
             return
@@ -160,7 +161,10 @@ class Worker:
             if fails:
                 raise ChanceError
 
-    def _sleep(self, fate: Fate) -> None:
-        late = fate is Fate.LATE
-        # Not time.sleep, which libfaketime breaks.
-        threading.Event().wait(self._lease * 1.3 if late else self._scribe.seconds(0, 0.01))
+    def _pause(self, fate: Fate) -> None:
+        _sleep(self._lease * 1.3 if fate is Fate.LATE else self._scribe.seconds(0, 0.01))
+
+
+def _sleep(seconds: float) -> None:
+    """Sleep, but not by time.sleep, which libfaketime breaks."""
+    threading.Event().wait(seconds)

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 _SHOWN = 5
 # A lease begins after its `get`, so it cannot end before this; but clocks have a resolution.
 _RESOLUTION_S = 0.002
-_IN_HAND = 4
+# A worker has so few batches in hand when it is killed: a consumer acknowledges several together.
+_IN_HAND = 16
 # A consumer says so when its calls have run into their limits of time.
 _TOLD_WITHIN_S = 15.0
-_OTHER_TROUBLE = re.compile("gets no jobs|listens")
+_OTHER_TROUBLE = re.compile("gets no jobs|listens|a chore")
 
 KILLED = "worker killed between work and ack"
 LEASE_ENDED = "lease had ended: the ack was refused"
@@ -254,7 +255,6 @@ class _Leases:
             is_its_end = event.token == work.token and event.ended >= work.ended
             if is_its_end and event.kind in _CAUSES:
                 return _CAUSES[event.kind]
-        # A worker has few batches in hand when it is killed.
         if work.worker in self._evidence.killed and work in self._works[work.worker][-_IN_HAND:]:
             return KILLED
         for trouble in self._troubles[work.worker]:

@@ -18,9 +18,9 @@ def handler(*_):
     stop.set()
 
 signal.signal(signal.SIGALRM, handler)
-signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0001)
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
 with stop.rings(bell):
-    while times < 3_000:
+    while times < 300:
         stop.set()
 signal.setitimer(signal.ITIMER_REAL, 0)
 stop.wait(None)

@@ -3,6 +3,9 @@
   const complaints = [];
   // The page has followed a change of its width and scheme.
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  // The drawer of the menu slides to its place.
+  const moving = document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity);
+  await Promise.all(moving.map((each) => each.finished.catch(() => null)));
   const article = document.querySelector("article") ?? document.body;
 
   // Pictures that are loaded when they come into sight are loaded now.

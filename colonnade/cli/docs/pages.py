@@ -24,6 +24,8 @@ class PageError(Exception):
 
 def names() -> list[str]:
     """Return the names of all pages, which are those of their files."""
+    if not FOLDER.exists():
+        raise PageError(f"{FOLDER} is missing: this package was built without its pages")
     if not FOLDER.is_dir():
         # Git on Windows makes a file of a link, unless it is told otherwise.
         raise PageError(

@@ -7,7 +7,7 @@ def current_trace() -> str | None:
     """Return OpenTelemetry's current span as a `traceparent`, for `add(trace=)`.
 
     None without a current span, or where OpenTelemetry is not installed. The worker finds it in
-    `batch.columns["job_trace"]`, and links its own span to it; `docs/jobs.md` shows how.
+    `batch.columns["job_trace"]`, and links its own span to it; `colonnade docs jobs` shows how.
     """
     try:
         from opentelemetry.trace.propagation import tracecontext

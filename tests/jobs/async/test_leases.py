@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import colonnade
 from colonnade import jobs
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 SHORT_S = 0.05
 
@@ -197,13 +201,15 @@ async def test_a_snapshot_older_than_the_lease_cannot_commit(
     assert await queue.length() == 0
 
 
-async def test_queues_work_where_repeatable_read_is_the_default(dsn: str) -> None:
+async def test_queues_work_where_repeatable_read_is_the_default(
+    dsn: str, layout: LayoutName
+) -> None:
     settings = {"default_transaction_isolation": "repeatable read"}
     async with colonnade.create_pool(
         dsn, min_size=1, max_size=2, server_settings=settings
     ) as strict:
         try:
-            queue = await jobs.create_queue(strict, "strict", {"a": "int8"})
+            queue = await jobs.create_queue(strict, "strict", {"a": "int8"}, layout=layout)
             await queue.add({"a": [1, 2]})
             await (await queue.get(1)).ack()
             await (await queue.get(1)).ack()

@@ -219,9 +219,11 @@ async def test_a_held_snapshot_does_not_keep_the_dead(
             await (await queue.get(timeout=0)).ack()
             await keep_up(queue)
         await keep_up(queue)
-        await pool.execute("SELECT pg_stat_force_next_flush()")
         assert await pool.fetchval(SIZES) < 200_000
-        assert await pool.fetchval(DEAD) <= 0.02 * 30_000
+        if other.get_server_version() >= (15,):
+            # Older servers count later.
+            await pool.execute("SELECT pg_stat_force_next_flush()")
+            assert await pool.fetchval(DEAD) <= 0.02 * 30_000
 
 
 async def test_a_full_ring_goes_on(

@@ -123,7 +123,11 @@ async def test_cancelling_add_anywhere_adds_all_or_nothing(
     either: list[dict[str, Any]] = [{}, {"priority": [1, 2]}]
     for options in either:
         for at in itertools.count(1):
-            reached = await struck(lambda: queue.add({"a": [1, 2]}, **options), strike, at)  # noqa: B023 - called at once
+            reached = await struck(
+                lambda: queue.add({"a": [1, 2]}, **options),  # noqa: B023 - called at once
+                strike,
+                at,
+            )
             assert await queue.length() in {0, 2}
             await queue.purge()
             if not reached.is_struck:

@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import colonnade
 from colonnade.jobs import sync as jobs
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import LayoutName
 
 SHORT_S = 0.05
 
@@ -196,13 +200,13 @@ def test_a_snapshot_older_than_the_lease_cannot_commit(
     assert queue.length() == 0
 
 
-def test_queues_work_where_repeatable_read_is_the_default(dsn: str) -> None:
+def test_queues_work_where_repeatable_read_is_the_default(dsn: str, layout: LayoutName) -> None:
     settings = {"default_transaction_isolation": "repeatable read"}
     with colonnade.sync.create_pool(
         dsn, min_size=1, max_size=2, server_settings=settings
     ) as strict:
         try:
-            queue = jobs.create_queue(strict, "strict", {"a": "int8"})
+            queue = jobs.create_queue(strict, "strict", {"a": "int8"}, layout=layout)
             queue.add({"a": [1, 2]})
             (queue.get(1)).ack()
             (queue.get(1)).ack()

@@ -215,9 +215,11 @@ def test_a_held_snapshot_does_not_keep_the_dead(
             (queue.get(timeout=0)).ack()
             keep_up(queue)
         keep_up(queue)
-        pool.execute("SELECT pg_stat_force_next_flush()")
         assert pool.fetchval(SIZES) < 200_000
-        assert pool.fetchval(DEAD) <= 0.02 * 30_000
+        if other.get_server_version() >= (15,):
+            # Older servers count later.
+            pool.execute("SELECT pg_stat_force_next_flush()")
+            assert pool.fetchval(DEAD) <= 0.02 * 30_000
 
 
 def test_a_full_ring_goes_on(

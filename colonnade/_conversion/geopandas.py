@@ -88,7 +88,7 @@ class GeoFrames:
             raise InterfaceError(
                 f'the column "{field.name}" has several reference systems, where a frame has one: '
                 f"SRID {numbers}",
-                hint=f'select ST_Transform("{field.name}", ...)',
+                hint=f'transform "{field.name}" to one system in the query, by PostGIS\'s ST_Transform',
             )
         (srid,) = found or {0}
         if not srid:

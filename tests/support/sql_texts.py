@@ -234,7 +234,8 @@ def _is_function(before: _Token, token: _Token, local: set[str]) -> bool:
 def _has_no_choice(tokens: list[_Token], at: int) -> bool:
     """Whether a sign belongs to an operator with a schema, or to no operator."""
     before, token, after = tokens[at - 1], tokens[at], tokens[at + 1]
-    if before.text == "." or token.text == "=>":
+    # PL/pgSQL assigns by `:=`.
+    if before.text in {".", ":"} or token.text == "=>":
         return True
     is_first = before.text in {"", "(", ",", "["} or before.word in _BEFORE_BRACKET
     if token.text == "*":
@@ -263,7 +264,7 @@ def _type(token: _Token, following: _Token) -> Iterator[str]:
 
 
 def _column_types(tokens: list[_Token]) -> Iterator[str]:
-    """The types of the columns in `CREATE TABLE name (column type, ...)` and `ADD column type`."""
+    """The types of columns in `CREATE TABLE name (column type, ...)` and `ADD COLUMN name type`."""
     depth: int | None = None
     is_made = False
     for at in range(2, len(tokens) - 3):
@@ -273,7 +274,7 @@ def _column_types(tokens: list[_Token]) -> Iterator[str]:
             depth = 0
         depth = None if depth is None else depth + {"(": 1, ")": -1}.get(token.text, 0)
         begins = (depth == 1 and token.text in {"(", ","}) or before.word == "add"
-        if before.word == "add":
+        if before.word == "add" and token.word != "column":
             at -= 1  # noqa: PLW2901 - skips to the column's name
         # The columns of a partition have their types from the table.
         is_typed = tokens[at + 2].word != "default"

@@ -88,7 +88,7 @@ class GeoFrames:
             raise InterfaceError(
                 f'the column "{field.name}" has several reference systems, where a frame has one: '
                 f"SRID {numbers}",
-                hint=f'transform "{field.name}" to one system in the query, by PostGIS\'s ST_Transform',
+                hint=f'call ST_Transform for "{field.name}" in the query, with one system',
             )
         (srid,) = found or {0}
         if not srid:

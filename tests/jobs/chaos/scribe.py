@@ -177,7 +177,7 @@ class Scribe:
         except PASSING as error:
             self.trouble(error)
         else:
-            self._end(ledger.EXTENDED, batch, batch.ids, began)
+            self._end(ledger.EXTENDED, batch, batch.held, began)
 
     def end(self, end: str, batch: AnyBatch, ids: NDArray[np.int64], note: str = "") -> None:
         """Write down an end that no verb tells."""

@@ -96,6 +96,14 @@ def test_a_consumer_explains_its_own_jobs_only() -> None:
     assert "nothing explains it" in failures(evidence(*first, told, *second))
 
 
+def test_a_loss_may_be_noticed_before_the_work_is_done() -> None:
+    first, second = lease(1, 1.0, 1, None, 0), lease(2, 2.1, 2, ledger.ACKED, 2.3)
+    told = event(ledger.TROUBLE, None, 1.05, worker="w1", jobs=[0])
+    assert not verdict.judge(evidence(*first, told, *second)).failures
+    told.began = told.ended = 0.5
+    assert "nothing explains it" in failures(evidence(*first, told, *second))
+
+
 def test_two_accepted_acks_are_a_failure() -> None:
     first = lease(1, 1.0, 1, ledger.ACKED, 2.5)
     given = evidence(*first, *lease(2, 2.1, 2, ledger.ACKED, 2.3))

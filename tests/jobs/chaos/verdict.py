@@ -257,9 +257,14 @@ class _Leases:
                 return _CAUSES[event.kind]
         if work.worker in self._evidence.killed and work in self._works[work.worker][-_IN_HAND:]:
             return KILLED
+        # Also before the work is done: then the consumer has nothing left to acknowledge.
+        got = next((e.ended for e in events if (e.kind, e.token) == (ledger.GOT, work.token)), 0.0)
         for trouble in self._troubles[work.worker]:
-            if not work.ended <= trouble.ended <= work.ended + _TOLD_WITHIN_S:
+            if trouble.ended > work.ended + _TOLD_WITHIN_S:
                 continue
-            if number in trouble.jobs or not (trouble.jobs or _OTHER_TROUBLE.search(trouble.note)):
+            if number in trouble.jobs and trouble.ended >= got:
+                return CONSUMER
+            is_other = trouble.jobs or _OTHER_TROUBLE.search(trouble.note)
+            if trouble.ended >= work.ended and not is_other:
                 return CONSUMER
         return None

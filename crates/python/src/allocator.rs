@@ -12,6 +12,7 @@ mod pages;
 mod release;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 
 use pages::{map, map_filled, remap};
 
@@ -35,13 +36,35 @@ fn is_large(layout: &Layout) -> bool {
         && layout.align() <= PAGE_ALIGN
 }
 
+thread_local! {
+    static IS_FILLING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs work that fills the large blocks that it asks for, and at once: they get huge pages.
+pub(crate) fn filling<T>(work: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            IS_FILLING.set(self.0);
+        }
+    }
+    let _before = Before(IS_FILLING.replace(true));
+    work()
+}
+
+fn mapped(size: usize) -> *mut u8 {
+    // A thread that ends has no such mark any more.
+    let is_filling = IS_FILLING.try_with(Cell::get).unwrap_or_default();
+    if is_filling { map_filled(size) } else { map(size) }
+}
+
 // SAFETY: one of two allocators handles a block for its whole life. The block's layout, which
 // callers pass back unchanged, decides which one; a block that crosses the limit is copied over. A
 // mapping is as large as requested, and its pages are zero.
 unsafe impl GlobalAlloc for ColumnMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
-            return map_filled(layout.size());
+            return mapped(layout.size());
         }
         // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
@@ -49,7 +72,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
-            return map_filled(layout.size());
+            return mapped(layout.size());
         }
         // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc_zeroed(layout) }

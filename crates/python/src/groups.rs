@@ -21,6 +21,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
+use crate::allocator::filling;
 use crate::batch::Batch;
 use crate::buffer::Buffer;
 use results::Described;
@@ -230,7 +231,7 @@ impl Grouping {
 
 /// Runs work on `rows` rows, without the interpreter if they are many.
 fn released<T: Send>(py: Python<'_>, rows: usize, work: impl FnOnce() -> T + Send) -> T {
-    if rows < RELEASED_ROWS_LEAST { work() } else { py.detach(work) }
+    if rows < RELEASED_ROWS_LEAST { work() } else { py.detach(|| filling(work)) }
 }
 
 fn named(kind: &str) -> PyResult<Aggregate> {

@@ -15,6 +15,7 @@ use pyo3::pybacked::PyBackedBytes;
 use super::masks::mask;
 use super::positions::{Positions, positions};
 use super::{Batch, export_error, no_column};
+use crate::allocator::filling;
 use crate::arrow_column::ArrowColumn;
 use crate::{arrow_series, foreign_column};
 
@@ -24,7 +25,8 @@ use crate::{arrow_series, foreign_column};
 fn filtered(py: Python<'_>, batch: &Batch, mask_of_rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let mask = mask(mask_of_rows, batch.table.num_rows())?;
     let chunks = batch.chunks();
-    let chosen = py.detach(|| selection::filter(&chunks, &mask).and_then(Table::of_chunks));
+    let chosen =
+        py.detach(|| filling(|| selection::filter(&chunks, &mask).and_then(Table::of_chunks)));
     chosen.map(|table| batch.of_same(table)).map_err(selection_error)
 }
 
@@ -35,7 +37,7 @@ fn take(py: Python<'_>, batch: &Batch, indices: &Bound<'_, PyAny>) -> PyResult<B
         Positions::Run(first, count) => Ok(batch.of_same(batch.table.slice(first, count))),
         Positions::Each(rows) => {
             let chunks = batch.chunks();
-            let taken = py.detach(|| selection::take(&chunks, &rows));
+            let taken = py.detach(|| filling(|| selection::take(&chunks, &rows)));
             taken.map(|rows| batch.of_same(rows)).map_err(selection_error)
         }
     }

@@ -40,7 +40,7 @@ class Found:
 
     def definition(self, payload: dict[str, str]) -> Definition:
         """The queue as it was declared."""
-        rules = {**settings_from(self.settings), "layout": self.layout}
+        rules: dict[str, Any] = {**settings_from(self.settings), "layout": self.layout}
         return Definition(self.schema, self.name, payload, **rules)
 
     def tables(self) -> Layout:

@@ -82,12 +82,15 @@ class Hold(Protocol):
 
     def extend(self, wanted: NDArray[np.int64], lease: float) -> Call:
         """Hold jobs for so many seconds from now."""
+        raise NotImplementedError
 
     def release(self, wanted: NDArray[np.int64], held: NDArray[np.int64]) -> Call:
         """Give back jobs that were not begun."""
+        raise NotImplementedError
 
     def nack(self, wanted: NDArray[np.int64], delay: float | None, reasons: list[str]) -> Call:
         """Give back jobs that failed, with a reason for each of them."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

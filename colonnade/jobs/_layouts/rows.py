@@ -26,8 +26,10 @@ _VACUUM = (
     "autovacuum_vacuum_cost_delay = 0"
 )
 # Large values have a table of their own, which PostgreSQL vacuums by its own settings.
-TOAST = "toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000, "
-TOAST += "toast.autovacuum_vacuum_cost_delay = 0"
+TOAST = (
+    "toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000, "
+    "toast.autovacuum_vacuum_cost_delay = 0"
+)
 _STORAGE = (
     f"fillfactor = 50, {_VACUUM}, autovacuum_analyze_scale_factor = 0, "
     f"autovacuum_analyze_threshold = 50000, {TOAST}"
@@ -250,7 +252,11 @@ class RowsHold:
         """Move the end of the lease."""
         return self._call(self._layout.extend, wanted, lease)
 
-    def release(self, wanted: NDArray[np.int64], _held: NDArray[np.int64]) -> Call:
+    def release(
+        self,
+        wanted: NDArray[np.int64],
+        held: NDArray[np.int64],  # noqa: ARG002 - rows are settled one by one
+    ) -> Call:
         """Take the token and the attempt off the rows."""
         return self._call(self._layout.release, wanted)
 

@@ -101,6 +101,7 @@ class Database:
 
     def _launch(self) -> None:
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        account = _account()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [str(self._binaries.postgres), "-D", str(self._data), f"-p{self._port}", *settings],
@@ -110,7 +111,9 @@ class Database:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                **_account(),
+                user=account.get("user"),
+                group=account.get("group"),
+                extra_groups=account.get("extra_groups"),
             )
 
     def _answers(self) -> bool:

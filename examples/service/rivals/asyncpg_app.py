@@ -112,7 +112,7 @@ async def _searched(held: Held, route: Route) -> Answer:
     answers, *known = results
     if isinstance(answers, BaseException):
         raise answers
-    facts = dict(zip(("schedule", "delays", "destination"), known, strict=True))
+    facts: dict[str, Any] = dict(zip(("schedule", "delays", "destination"), known, strict=True))
     seconds = time.perf_counter() - began
     answer, complete = consolidated(route, answers, held.airlines, facts, seconds)
     if answer.status == 200:

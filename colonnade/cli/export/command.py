@@ -101,7 +101,7 @@ def export(
             quiet=quiet,
         )
         return
-    if output.is_dir():
+    if _is_folder(output):
         raise click.UsageError(f"{output} is a directory: a dataset has --partition-by")
     settings = _settings(output, form, options)
     outdated = _older_parts(output, settings.limits, overwrite=options["overwrite"])
@@ -119,6 +119,14 @@ def export(
             f"{count(transfer.rows, 'row')}, {size(transfer.bytes)} in {duration(elapsed)}{where}",
             err=True,
         )
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is one. A name that no file can have is reported when the file is made."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _settings(output: Path, form: str | None, options: dict[str, Any]) -> ResultOptions:

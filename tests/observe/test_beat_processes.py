@@ -174,6 +174,8 @@ def test_workers_beat_for_themselves(server: str, tmp_path: Path) -> None:
     with served(SERVERS[server], tmp_path) as process:
         until(lambda: len(list(beats.iterdir())) == workers)
         until(lambda: observe.is_alive(beats, SOON))
+        # uvicorn starts the application, and with it the beat, before it listens.
+        until((tmp_path / "socket").exists)
         assert "True" in answer(tmp_path, "/health")
         if workers == 2:
             _one_killed(beats)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ from colonnade.datasets.files import WrittenFile
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
 
 _RECORD = "record.ndjson"
@@ -87,18 +88,24 @@ class Unfinished:
         if not (self.folder / _RECORD).exists():
             return False
         self._take()
-        lines = self._whole_lines()
-        known = next(lines, {}).get("dataset")
-        if known is None:
-            return False
+        try:
+            lines = self._whole_lines()
+            if not lines:
+                return False
+            known = dict(lines[0]["dataset"])
+            read = [_read(line) for line in lines[1:]]
+        except (ValueError, TypeError, KeyError):
+            raise InterfaceError(
+                f"{self.folder / _RECORD} is damaged: the export cannot be continued",
+                hint=_BEGIN_ANEW,
+            ) from None
         _compare(known, identity, self.folder)
-        for line in lines:
-            if "run" in line:
-                self._runs.append(line["run"])
+        for run_or_part in read:
+            if isinstance(run_or_part, str):
+                self._runs.append(run_or_part)
             else:
-                files = [WrittenFile(*file) for file in line["files"]]
                 self._runs_with_parts.add(len(self._runs))
-                self.parts.append((line["folder"], line["keys"], files))
+                self.parts.append(run_or_part)
         self._remove_unknown()
         return True
 
@@ -154,6 +161,7 @@ class Unfinished:
         if self._lock is not None:
             return
         self.folder.mkdir(exist_ok=True)
+        self._check_own()
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
             _lock(self._lock)
@@ -162,6 +170,18 @@ class Unfinished:
             self._lock = None
             raise InterfaceError(f"another process is writing {self.final}") from None
 
+    def _check_own(self) -> None:
+        """Raise InterfaceError for what another user may have put there to have files changed."""
+        for path in (self.folder, self.data, self.folder / _RECORD, self.folder / "lock"):
+            if path.is_symlink():
+                raise InterfaceError(f"{path} is a symbolic link: remove it to export here")
+        if os.name == "posix":
+            parent, found = self.folder.parent.stat(), self.folder.stat()
+            # In a directory such as /tmp, where everybody may make folders.
+            is_shared = parent.st_mode & stat.S_ISVTX and parent.st_mode & stat.S_IWOTH
+            if is_shared and found.st_uid not in {os.geteuid(), parent.st_uid}:
+                raise InterfaceError(f"{self.folder} is another user's: choose another place")
+
     def _append(self, line: dict[str, Any]) -> None:
         with (self.folder / _RECORD).open("a", encoding="utf-8") as record:
             record.write(_line(line))
@@ -169,14 +189,14 @@ class Unfinished:
             if self._sync:
                 os.fsync(record.fileno())
 
-    def _whole_lines(self) -> Iterator[dict[str, Any]]:
+    def _whole_lines(self) -> list[Any]:
         """The record's lines; one that a crash has cut is removed."""
         path = self.folder / _RECORD
         raw = path.read_bytes()
         whole = raw[: raw.rfind(b"\n") + 1]
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
-        return map(json.loads, whole.splitlines())
+        return list(map(json.loads, whole.splitlines()))
 
     def _remove_unknown(self) -> None:
         known = {
@@ -215,6 +235,20 @@ def _lock(descriptor: int) -> None:
 
 def _line(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def _read(line: dict[str, Any]) -> str | tuple[str, list[str | None], list[WrittenFile]]:
+    """The snapshot of a run, or a part. Raises ValueError, TypeError or KeyError for others."""
+    if "run" in line:
+        return str(line["run"])
+    folder, keys = str(line["folder"]), line["keys"]
+    files = [WrittenFile(*file) for file in line["files"]]
+    for name in (*folder.split("/"), *(file.name for file in files)):
+        if name in {".", ".."} or not isinstance(name, str):
+            raise ValueError(name)
+    if not all(isinstance(key, str | None) for key in keys):
+        raise TypeError(keys)
+    return folder, list(keys), files
 
 
 def _compare(known: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:

@@ -343,6 +343,62 @@ def test_a_record_that_was_cut_and_files_that_were_changed(
     assert in_order(by_pyarrow(place, pa.schema([("day", pa.date32())]))) is not None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage\n",
+        b"\0\0\n",
+        b"[1]\n",
+        b"{}\n",
+        b'{"folder":"../..","keys":[null],"files":[["precious",1,4]]}\n',
+    ],
+)
+@pytest.mark.parametrize("at_end", [True, False])
+def test_a_damaged_record_is_refused(
+    conn: sync.Connection, table: str, tmp_path: Path, line: bytes, *, at_end: bool
+) -> None:
+    place, record = tmp_path / "out", tmp_path / ".out.unfinished" / "record.ndjson"
+    interrupted(conn, table, place, partition_by="day")
+    record.write_bytes(record.read_bytes() + line if at_end else line)
+    with pytest.raises(InterfaceError, match="is damaged"):
+        datasets.write(table, conn, place, partition_by="day", resume=True)
+    assert datasets.write(table, conn, place, partition_by="day", overwrite=True).rows == ROWS
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a right")
+@pytest.mark.parametrize("name", [".", "data", "record.ndjson", "lock"])
+def test_symbolic_links_are_not_followed_to_the_files_of_others(
+    conn: sync.Connection, table: str, tmp_path: Path, name: str
+) -> None:
+    place, unfinished = tmp_path / "out", tmp_path / ".out.unfinished"
+    interrupted(conn, table, place, partition_by="day")
+    moved = tmp_path / "moved"
+    (unfinished / name).rename(moved)
+    (unfinished / name).symlink_to(moved)
+    before = sorted(moved.rglob("*"))
+    for resume in (True, False):
+        with pytest.raises(InterfaceError, match="symbolic link"):
+            datasets.write(
+                table, conn, place, partition_by="day", resume=resume, overwrite=not resume
+            )
+    assert sorted(moved.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
+def test_what_another_user_began_in_a_shared_directory_is_not_continued(
+    conn: sync.Connection, table: str, tmp_path: Path
+) -> None:
+    place, unfinished = tmp_path / "out", tmp_path / ".out.unfinished"
+    interrupted(conn, table, place, partition_by="day")
+    tmp_path.chmod(0o1777)
+    os.chown(unfinished, 12_345, -1)
+    with pytest.raises(InterfaceError, match="another user's"):
+        datasets.write(table, conn, place, partition_by="day", resume=True)
+    # A directory of our own is nobody else's business, whoever made the folder in it.
+    tmp_path.chmod(0o700)
+    assert datasets.write(table, conn, place, partition_by="day", resume=True).rows == ROWS
+
+
 def test_what_cannot_be_continued_leaves_nothing(
     conn: sync.Connection, table: str, tmp_path: Path
 ) -> None:

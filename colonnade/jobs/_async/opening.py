@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
-from colonnade.errors import DuplicateTableError
+from colonnade.errors import DeadlockDetectedError, DuplicateTableError
 from colonnade.jobs import _ddl
 from colonnade.jobs._async.migrating import migrate, must_migrate
 from colonnade.jobs._async.queue import Queue
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 _HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
+# So often a drop may be chosen to end a deadlock with the statements of workers.
+_DROPS_MOST = 5
 
 
 async def create_queue(
@@ -135,6 +138,14 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
     """
     check_identifier("schema", schema)
     check_identifier("name", name)
+    for _ in range(_DROPS_MOST - 1):
+        # A worker's statement may hold what the drop needs, and need what the drop has locked.
+        with suppress(DeadlockDetectedError):
+            return await _drop(pool, schema, name)
+    return await _drop(pool, schema, name)
+
+
+async def _drop(pool: colonnade.Pool, schema: str, name: str) -> None:
     async with pool.acquire() as connection, connection.transaction():
         await lock_schema(connection, schema)
         found = await find(connection, schema, name)

@@ -70,8 +70,13 @@ def tables_ddl(definition: Definition, names: Names) -> str:
 
 
 def drop_ddl(names: Names) -> str:
-    """The statements that drop them: tables take their parts with them."""
+    """The statements that drop them: tables take their parts with them.
+
+    `add` reads the ring before it writes, and `get` begins with the ranges: locks in this order
+    let the statements of workers end.
+    """
     return (
+        f"LOCK TABLE {names.ring}, {names.ranges}, {names.jobs} IN ACCESS EXCLUSIVE MODE;\n"
         f"DROP TABLE {names.jobs}, {names.ranges}, {names.ring};\n"
         f"DROP SEQUENCE {names.ids}, {names.adds};"
     )

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
-from colonnade.errors import DuplicateTableError
+from colonnade.errors import DeadlockDetectedError, DuplicateTableError
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sync.migrating import migrate, must_migrate
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 _HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
+# So often a drop may be chosen to end a deadlock with the statements of workers.
+_DROPS_MOST = 5
 
 
 def create_queue(
@@ -137,6 +140,14 @@ def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") ->
     """
     check_identifier("schema", schema)
     check_identifier("name", name)
+    for _ in range(_DROPS_MOST - 1):
+        # A worker's statement may hold what the drop needs, and need what the drop has locked.
+        with suppress(DeadlockDetectedError):
+            return _drop(pool, schema, name)
+    return _drop(pool, schema, name)
+
+
+def _drop(pool: colonnade.sync.Pool, schema: str, name: str) -> None:
     with pool.acquire() as connection, connection.transaction():
         lock_schema(connection, schema)
         found = find(connection, schema, name)

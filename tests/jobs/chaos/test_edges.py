@@ -118,6 +118,30 @@ async def test_a_consumer_of_a_dropped_queue_can_be_stopped(
         await running
 
 
+async def test_a_drop_that_ends_a_deadlock_is_tried_again(
+    pool: colonnade.Pool, queue: jobs.Queue, dsn: str
+) -> None:
+    await queue.add({"a": [1]})
+    names = await pool.fetchval(
+        "SELECT array_agg(oid::regclass::text ORDER BY oid) FROM pg_class"
+        " WHERE relnamespace = 'jobs'::regnamespace AND relname LIKE 'work%'"
+        " AND relkind IN ('r', 'p')"
+    )
+    locks = "SELECT granted FROM pg_locks WHERE mode = 'AccessExclusiveLock'"
+    # The server asks the drop to end it: the other one looks for deadlocks much later.
+    settings = {"deadlock_timeout": "60s"}
+    async with await colonnade.connect(dsn, server_settings=settings) as other:
+        async with other.transaction():
+            await other.execute(f"SELECT FROM {names[-1]}")
+            dropping = asyncio.create_task(jobs.drop_queue(pool, "work"))
+            while not dropping.done() and (False,) not in await other.fetch(locks):
+                pass
+            await other.execute(f"SELECT FROM {names[0]}")
+        await dropping
+    with pytest.raises(jobs.QueueDefinitionError):
+        await jobs.open_queue(pool, "work")
+
+
 async def test_a_cancelled_consumer_gives_back_what_it_holds(queue: jobs.Queue) -> None:
     begun = asyncio.Event()
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 _SHOWN = 5
 # A lease begins after its `get`, so it cannot end before this; but clocks have a resolution.
 _RESOLUTION_S = 0.002
-# A worker has so few batches in hand when it is killed: a consumer acknowledges several together.
-_IN_HAND = 16
+# A worker has so few batches in hand when it is killed. A consumer goes on while an acknowledgement
+# is stalled, and then acknowledges at most 200 batches together.
+_IN_HAND, _IN_HAND_OF_CONSUMER = 16, 200
 # A consumer says so when its calls have run into their limits of time.
 _TOLD_WITHIN_S = 15.0
 _OTHER_TROUBLE = re.compile("gets no jobs|listens|a chore")
@@ -178,6 +179,8 @@ class _Leases:
         self._held_from: dict[tuple[str, int | None], float] = {}
         self._troubles: dict[str, list[Event]] = defaultdict(list)
         self._works: dict[str, list[Event]] = defaultdict(list)
+        # Workers that acknowledge by themselves: a consumer's acknowledgements are not written.
+        self._ackers: set[str] = set()
         for event in evidence.events:
             self._read(event)
 
@@ -188,6 +191,8 @@ class _Leases:
             return
         if event.kind == ledger.WORKED:
             self._works[event.worker].append(event)
+        elif event.kind == ledger.ACKED:
+            self._ackers.add(event.worker)
         elif event.kind in {ledger.GOT, ledger.EXTENDED}:
             self._held_from[lease] = event.began
         elif event.kind == ledger.LOST:
@@ -255,7 +260,8 @@ class _Leases:
             is_its_end = event.token == work.token and event.ended >= work.ended
             if is_its_end and event.kind in _CAUSES:
                 return _CAUSES[event.kind]
-        if work.worker in self._evidence.killed and work in self._works[work.worker][-_IN_HAND:]:
+        in_hand = _IN_HAND if work.worker in self._ackers else _IN_HAND_OF_CONSUMER
+        if work.worker in self._evidence.killed and work in self._works[work.worker][-in_hand:]:
             return KILLED
         # Also before the work is done: then the consumer has nothing left to acknowledge.
         got = next((e.ended for e in events if (e.kind, e.token) == (ledger.GOT, work.token)), 0.0)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import gc
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from examples.service.admission.gate import Gate, QueueName, Rule, Signal
 from examples.service.admission.metrics import GateCollector
 from examples.service.admission.signals import LoopLag, PoolWait
 from examples.service.answers import Answer
+from examples.service.beside import Beside
 from examples.service.cache import Cache
 from examples.service.drain import begin_at_sigterm
 from examples.service.handlers.asking import route_of_query
@@ -47,8 +47,7 @@ class Runtime:
     """Keeps its connections to the suppliers."""
     store: Store
     """The tables of `/analytics`, in memory."""
-    worker: ThreadPoolExecutor
-    """One thread for work on columns, which holds neither the loop nor, mostly, the interpreter."""
+    beside: Beside
     cache: Cache[Answer]
     searching: dict[object, asyncio.Task[Answer]]
     """The searches under way, so that the same one is not made twice at a time."""
@@ -83,9 +82,8 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         client = await stack.enter_async_context(
             aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         )
-        worker = stack.enter_context(ThreadPoolExecutor(1, "columns"))
-        loop = asyncio.get_running_loop()
-        store = await loop.run_in_executor(worker, _fetched, settings.dsn)
+        beside = stack.enter_context(Beside())
+        store = await beside.run(_fetched, settings.dsn)
         jobs = await stack.enter_async_context(search_jobs(pool, settings.grace / 10))
         stack.push_async_callback(_cancel, searching)
         gate = _gate(settings, pool, monitor)
@@ -113,7 +111,7 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
             pool=pool,
             client=client,
             store=store,
-            worker=worker,
+            beside=beside,
             cache=cache,
             searching=searching,
             monitor=monitor,
@@ -144,7 +142,8 @@ def _gate(settings: Settings, pool: colonnade.Pool, monitor: observe.LoopMonitor
     """What each route weighs: a search is forty calls, an export a connection for long."""
     rules = {
         "/search": Rule(4, seconds_max=1.5 * settings.deadline),
-        "/analytics": Rule(2, seconds_max=settings.deadline),
+        # They wait in one line, which need not be long for its head to have work.
+        "/analytics": Rule(2, seconds_max=settings.deadline, aim=0.6),
         "/export": Rule(8),
     }
     signals: dict[QueueName, Signal] = {

@@ -60,6 +60,15 @@ async def test_a_search_tells_what_came(client: aiohttp.ClientSession) -> None:
         assert response.headers["X-Cache"] == "hit"
 
 
+async def test_analytics_whose_time_is_over_are_refused(client: aiohttp.ClientSession) -> None:
+    async with client.get("/analytics", headers={"X-Deadline-Ms": "0"}) as response:
+        problem = await response.json()
+        assert (response.status, response.headers["X-Shed"]) == (503, "deadline")
+        assert int(response.headers["Retry-After"]) >= 1
+        assert response.content_type == "application/problem+json"
+        assert problem["detail"] == "the answer would come too late"
+
+
 async def test_analytics_and_an_export_are_tables(
     client: aiohttp.ClientSession, service: Service
 ) -> None:

@@ -22,9 +22,6 @@ _RETRY_AFTER_MAX = 30
 #: So many seconds without a rest tell how fast a route answers.
 _BUSY_LEAST = 0.5
 
-#: The mean answer is to come in this part of the time: some come later than the mean.
-_AIM = 0.8
-
 #: Answers that take this part of the aim are slow.
 _SLOW = 0.9
 
@@ -37,6 +34,8 @@ class Rule:
     """Its work, in units: a search is 4."""
     seconds_max: float = math.inf
     """An answer that comes later is of no use."""
+    aim: float = 0.8
+    """The mean answer is to come in this part of `seconds_max`: some come later than the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,8 @@ class _Traffic:
         self.seconds.done(now - self.entered.popleft(), now)
         self.rate.done(1, now)
 
-    def is_late(self, seconds_max: float, now: float) -> bool:
-        """Whether the next one would be answered too late.
+    def is_late(self, aim: float, now: float) -> bool:
+        """Whether the next one would be answered later than in `aim` seconds.
 
         Requests of which some take long, because others are waited for, are under way in numbers
         that vary; so they must also have taken too long of late.
@@ -98,7 +97,6 @@ class _Traffic:
         # A rate below two a second, or of a moment, is too little to know a time by.
         if rate < 2:
             return False
-        aim = _AIM * seconds_max
         under_way = self.under_way + 1
         surely = under_way - 2 * math.sqrt(under_way)
         return surely > rate * aim or (under_way > rate * aim and mean > _SLOW * aim)
@@ -156,14 +154,25 @@ class Gate:
             return None
         if now >= self._next_look:
             self._look(now)
-        cause = self._objection(rule, self._traffic[route], min(rule.seconds_max, seconds_max), now)
+        aim = rule.aim * min(rule.seconds_max, seconds_max)
+        cause = self._objection(rule, self._traffic[route], aim, now)
         if cause is not None:
             self.refused[cause] += 1
-            return Refusal(cause, self._retry_after(rule, now))
+            return Refusal(cause, self._retry_after(rule.weight, now))
         self._traffic[route].begin(now)
         self._load += rule.weight
         self._load_most = max(self._load_most, self._load)
         return None
+
+    def seconds_max(self, route: str) -> float:
+        """The seconds after which an answer of the route is of no use."""
+        rule = self._rules.get(route)
+        return math.inf if rule is None else rule.seconds_max
+
+    def give_up(self, now: float) -> Refusal:
+        """Refuse an admitted request whose turn came too late; it `leave`s as usual."""
+        self.refused["deadline"] += 1
+        return Refusal("deadline", self._retry_after(0, now))
 
     def drain(self) -> None:
         """Refuse everything from now on: the process ends."""
@@ -178,9 +187,7 @@ class Gate:
         self._load -= rule.weight
         self._drained.done(rule.weight, now)
 
-    def _objection(
-        self, rule: Rule, traffic: _Traffic, seconds_max: float, now: float
-    ) -> Cause | None:
+    def _objection(self, rule: Rule, traffic: _Traffic, aim: float, now: float) -> Cause | None:
         if self.draining:
             return "draining"
         # One request of each route is always tried: without it, nothing would be learned.
@@ -188,7 +195,7 @@ class Gate:
             return None
         if self._load + rule.weight > self._allowance.limit:
             return self._cause
-        return "deadline" if traffic.is_late(seconds_max, now) else None
+        return "deadline" if traffic.is_late(aim, now) else None
 
     def _look(self, now: float) -> None:
         """End an interval: read the signals, and set the allowance."""
@@ -202,8 +209,8 @@ class Gate:
         self._allowance.step(queue_stands=stands, load_most=self._load_most)
         self._load_most = self._load
 
-    def _retry_after(self, rule: Rule, now: float) -> int:
+    def _retry_after(self, weight: float, now: float) -> int:
         """The seconds until what is under way will have been drained."""
         rate = self._drained.at(now)
-        seconds = (self._load + rule.weight) / rate if rate > 0 else _RETRY_AFTER_MAX
+        seconds = (self._load + weight) / rate if rate > 0 else _RETRY_AFTER_MAX
         return max(1, min(_RETRY_AFTER_MAX, math.ceil(seconds)))

@@ -6,12 +6,18 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from examples.service.admission.refusals import body_of, headers_of
+from examples.service.beside import useful_until
+
 if TYPE_CHECKING:
     from examples.service.account import App, Message, Receive, Send
     from examples.service.admission.gate import Gate, Refusal
 
 #: How long a client will wait for the answer, in milliseconds: `X-Deadline-Ms: 500`.
 _DEADLINE = b"x-deadline-ms"
+
+#: Work is begun within this part of the time: it takes some, and so does the answer's way.
+_BEGUN_BY = 0.9
 
 
 class Admission:
@@ -33,13 +39,16 @@ class Admission:
             return
         route = scope["path"]
         patience = _patience(dict(scope["headers"]).get(_DEADLINE))
-        refusal = gate.enter(route, time.monotonic(), seconds_max=patience)
+        now = time.monotonic()
+        refusal = gate.enter(route, now, seconds_max=patience)
         if refusal is not None:
             await _refuse(send, refusal)
             return
+        limit = useful_until.set(now + _BEGUN_BY * min(patience, gate.seconds_max(route)))
         try:
             await self._app(scope, receive, send)
         finally:
+            useful_until.reset(limit)
             gate.leave(route, time.monotonic())
 
 
@@ -49,22 +58,11 @@ def _patience(text: bytes | None) -> float:
 
 
 async def _refuse(send: Send, refusal: Refusal) -> None:
-    body = b'{"type":"about:blank","title":"Overloaded","status":503,"detail":"%s"}'
-    detail = {
-        "pool": b"the database has more work than it can do: try again later",
-        "loop": b"the process has more work than it can do: try again later",
-        "deadline": b"the answer would come too late",
-        "draining": b"the process ends: try again",
-    }[refusal.cause]
+    content = body_of(refusal)
     headers = [
         (b"content-type", b"application/problem+json"),
-        (b"retry-after", str(refusal.retry_after).encode()),
-        (b"x-shed", refusal.cause.encode()),
+        (b"content-length", str(len(content)).encode()),
+        *((name.encode(), value.encode()) for name, value in headers_of(refusal).items()),
     ]
-    if refusal.cause == "draining":
-        # The next request goes to a process that does not end.
-        headers.append((b"connection", b"close"))
-    content = body % detail
-    headers.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": 503, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,9 @@ _USUAL = Question()
 async def analytics(runtime: Runtime, parameters: Mapping[str, str]) -> Table:
     """The delays by airline and time zone; raises BadRequestError for wrong parameters."""
     question = _question(parameters)
-    loop = asyncio.get_running_loop()
     # NumPy and the groups release the interpreter; on the loop, pings would wait for them.
     with phase("columns"):
-        summary = await loop.run_in_executor(runtime.worker, _answer, runtime.store, question)
+        summary = await runtime.beside.run(_answer, runtime.store, question)
     return Table(lambda: summary, {"formats": ("json", "arrow", "csv")})
 
 

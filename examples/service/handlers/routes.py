@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from examples.service.answers import Answer, BadRequestError, Table, of_problem
+from examples.service.admission.refusals import body_of, headers_of
+from examples.service.answers import PROBLEM, Answer, BadRequestError, Table, of_problem
+from examples.service.beside import TooLateError
 from examples.service.handlers.analytics import analytics
 from examples.service.handlers.export import export
 from examples.service.handlers.health import livez, metrics, readyz
@@ -29,8 +32,11 @@ ROUTES: Mapping[str, Handler] = {
 async def answer(
     handler: Handler, runtime: Runtime, parameters: Mapping[str, str]
 ) -> Answer | Table:
-    """Call a handler; a wrong parameter becomes a problem document."""
+    """Call a handler; a wrong parameter, or work that is too late, becomes a problem document."""
     try:
         return await handler(runtime, parameters)
     except BadRequestError as error:
         return of_problem(400, "Bad request", str(error))
+    except TooLateError:
+        refusal = runtime.gate.give_up(time.monotonic())
+        return Answer(503, body_of(refusal), PROBLEM, headers_of(refusal))

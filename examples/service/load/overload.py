@@ -1,6 +1,7 @@
 """Three times as many requests as a service can answer: how many it does, how fast it refuses.
 
-Each run is beside one at the capacity, so that both meet the same machine.
+The capacity is the most good answers a second that any rate has brought. Each run at three times as
+much is beside one at the capacity, so that both meet the same machine.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from examples.service.load.open_loop import percentile
-from examples.service.load.rate_search import RateSearch
 from examples.service.load.workloads import mixed, only, uncached
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from examples.service.load.steps import Step, Target
 
+_FASTER = 1.5
+#: Good answers have become more if they are by this much more.
+_MORE = 1.03
 #: What is sent, the deadline of its answers, and the first rate that is tried.
 MIXES: dict[str, tuple[Callable[[], Iterator[str]], float, float]] = {
     "new searches": (uncached, 1.0, 4),
@@ -66,17 +69,13 @@ async def overloaded(
     name: str, target: Target, *, rounds: int, seconds: float, capacity: float = 0
 ) -> Overload:
     """Find the capacity, unless it is given; then send that and three times as much in turn."""
-    paths, deadline, first = MIXES[name]
+    paths, deadline, _ = MIXES[name]
     # Clients say how long they will wait, so that nothing is done in vain.
     target = dataclasses.replace(target, headers=f"X-Deadline-Ms: {deadline * 1e3:.0f}\r\n")
-    if not capacity:
-        search = RateSearch(first)
-        while search.next is not None:
-            made = await target.step(paths(), search.next, max(seconds / 3, 50 / search.next))
-            search.took(passed=made.passed(deadline))
-        capacity = search.best
-    result = Overload(name, capacity)
     requests = paths()
+    if not capacity:
+        capacity = await _capacity(name, target, requests, seconds / 2)
+    result = Overload(name, capacity)
     for _ in range(rounds):
         usual = await target.step(requests, capacity, seconds)
         result.at_capacity.append(_goodput(usual, deadline))
@@ -86,6 +85,17 @@ async def overloaded(
         result.statuses += much.outcome.statuses
         result.limits.append(much.limit())
     return result
+
+
+async def _capacity(name: str, target: Target, requests: Iterator[str], seconds: float) -> float:
+    """Raise the rate until two steps in a row have not brought more good answers."""
+    _, deadline, rate = MIXES[name]
+    most, vain = 0.0, 0
+    while vain < 2:
+        good = _goodput(await target.step(requests, rate, max(seconds, 50 / rate)), deadline)
+        vain = 0 if good > _MORE * most else vain + 1
+        most, rate = max(most, good), _FASTER * rate
+    return most
 
 
 def _goodput(made: Step, deadline: float) -> float:

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use colonnade_structs::{Blob, Field, Layout, Value, Writer};
+use colonnade_structs::{Blob, Fault, Field, Kind, Layout, Writer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use super::face::{self, Face};
 use super::instance::Instance;
-use super::to_value::to_value;
+use super::to_value::{of_items, to_value};
 use super::{exception, from_value};
 use crate::foreign_buffer::copied;
 
@@ -34,7 +34,7 @@ impl Definition {
         class.ok_or_else(|| PyTypeError::new_err("the class is not complete yet"))
     }
 
-    pub(super) fn exception(&self, py: Python<'_>, fault: &colonnade_structs::Fault) -> PyErr {
+    pub(super) fn exception(&self, py: Python<'_>, fault: &Fault) -> PyErr {
         exception(py, &self.name, fault)
     }
 
@@ -69,7 +69,7 @@ impl Definition {
             )));
         }
         let mut writer = Writer::begin(&self.layout, Vec::new());
-        let mut used = 0;
+        let (given_count, mut used) = (arguments.len(), 0);
         let fields = self.layout.fields().iter().zip(&self.faces).zip(&self.names);
         for (index, ((field, face), name)) in fields.enumerate() {
             let named = match keywords {
@@ -77,20 +77,24 @@ impl Definition {
                 None => None,
             };
             used += usize::from(named.is_some());
-            let given = arguments.get_borrowed_item(index).ok();
-            let pushed = match (&given, &named) {
+            let given = match index < given_count {
+                true => Some(arguments.get_borrowed_item(index)?),
+                false => None,
+            };
+            match (&given, &named) {
                 (Some(_), Some(_)) => {
                     let text = format!("{}: {:?} was given twice", self.name, field.name);
                     return Err(PyTypeError::new_err(text));
                 }
-                (Some(object), None) => writer.push(&self.value(face, field, object)?),
-                (None, Some(object)) => writer.push(&self.value(face, field, object)?),
+                (Some(object), None) => self.push(&mut writer, face, field, object)?,
+                (None, Some(object)) => self.push(&mut writer, face, field, object)?,
                 (None, None) if self.has_default.get(index) == Some(&true) => {
-                    self.layout.default_value(index).and_then(|value| writer.push(&value))
+                    let default = self.layout.default_value(index);
+                    let pushed = default.and_then(|value| writer.push(&value));
+                    pushed.map_err(|fault| self.exception(py, &fault))?;
                 }
                 (None, None) => return Err(self.missing(&field.name)),
-            };
-            pushed.map_err(|fault| self.exception(py, &fault))?;
+            }
         }
         if let Some(keywords) = keywords
             && keywords.len() > used
@@ -100,14 +104,29 @@ impl Definition {
         writer.finish().map_err(|fault| self.exception(py, &fault))
     }
 
-    fn value<'a>(
+    #[inline]
+    fn push(
         &self,
+        writer: &mut Writer<'_>,
         face: &Face,
         field: &Field,
-        object: &'a Bound<'_, PyAny>,
-    ) -> PyResult<Value<'a>> {
-        to_value(&field.kind, face, object)
-            .map_err(|refusal| refusal.into_error(object.py(), &self.name, &field.name))
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let py = object.py();
+        let pushed = match (face, &field.kind) {
+            (Face::List(face), Kind::List { element, .. })
+                if matches!(**face, Face::Plain) && object.is_exact_instance_of::<PyList>() =>
+            {
+                let items: Vec<_> = object.cast::<PyList>()?.iter().collect();
+                of_items(element, &items).map(|value| writer.push(&value))
+            }
+            (face, kind) => to_value(kind, face, object).map(|value| writer.push(&value)),
+        };
+        match pushed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(fault)) => Err(self.exception(py, &fault)),
+            Err(refusal) => Err(refusal.into_error(py, &self.name, &field.name)),
+        }
     }
 
     fn missing(&self, name: &str) -> PyErr {
@@ -171,8 +190,7 @@ impl Definition {
         let fields = made.layout.fields().iter().zip(&made.faces);
         for ((field, face), (_, _, _, is_given, default)) in fields.zip(&specs) {
             if *is_given {
-                let value = made.value(face, field, default)?;
-                writer.push(&value).map_err(|fault| made.exception(py, &fault))?;
+                made.push(&mut writer, face, field, default)?;
             } else {
                 writer.skip();
             }

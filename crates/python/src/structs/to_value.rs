@@ -104,6 +104,18 @@ pub(super) fn to_value<'a>(
     }
 }
 
+/// The values of a list's items, which are held meanwhile, so that texts need not be copied.
+pub(super) fn of_items<'a>(
+    kind: &Kind,
+    items: &'a [Bound<'_, PyAny>],
+) -> Result<Value<'a>, Refusal> {
+    let mut values = Vec::with_capacity(items.len());
+    for item in items {
+        values.push(to_value(kind, &Face::Plain, item)?);
+    }
+    Ok(Value::List(values))
+}
+
 fn list(kind: &Kind, face: &Face, object: &Bound<'_, PyAny>) -> Result<Value<'static>, Refusal> {
     if let Ok(items) = object.cast_exact::<PyList>() {
         let mut values = Vec::with_capacity(items.len());

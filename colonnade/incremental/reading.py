@@ -138,5 +138,4 @@ def _state_at_end(state: State | None) -> State:
 def _asked(request: Request, connection: sync.Connection) -> Asked:
     facts = connection.fetch_plain(*request.facts)
     request.check(facts)
-    ((foreign,),) = connection.fetch_plain(request.foreign_sql)
-    return request.asked(facts, foreign)
+    return request.asked(facts, connection.fetch_plain(request.odd_sql))

@@ -127,5 +127,4 @@ async def _connection(con: Any) -> AsyncGenerator[Connection, None]:
 async def _asked(request: Request, connection: Connection) -> Asked:
     facts = await connection.fetch_plain(*request.facts)
     request.check(facts)
-    ((foreign,),) = await connection.fetch_plain(request.foreign_sql)
-    return request.asked(facts, foreign)
+    return request.asked(facts, await connection.fetch_plain(request.odd_sql))

@@ -28,6 +28,12 @@ SELECT
     (SELECT c.system_identifier::pg_catalog.text FROM pg_catalog.pg_control_system() AS c),
     CASE WHEN NOT pg_catalog.pg_is_in_recovery()
         THEN pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END,
+    CASE WHEN NOT pg_catalog.pg_is_in_recovery()
+        THEN pg_catalog.pg_current_wal_insert_lsn() OPERATOR(pg_catalog.<=)
+            pg_catalog.pg_current_wal_flush_lsn() END,
+    coalesce(
+        pg_catalog.date_part('epoch', pg_catalog.pg_stat_get_bgwriter_stat_reset_time()), 0
+    )::pg_catalog.text,
     d.oid::pg_catalog.int8,
     t.oid::pg_catalog.int8,
     t.relkind::pg_catalog.text,
@@ -40,15 +46,16 @@ LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid OPERATOR(pg_catalog.=) t.oi
     AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
 WHERE t.oid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass::pg_catalog.oid
 """
-# Values that no transaction of this server can have written yet.
-_FOREIGN = """
+# Values that no transaction of this server can have written yet; and NULLs, which a parent's NOT
+# NULL allows if it is not valid for older rows, or not for the children.
+_ODD = """
 SELECT EXISTS (
-    SELECT FROM ONLY_OR_ALL WHERE BY_COLUMN OPERATOR(pg_catalog.>=) pg_catalog.pg_snapshot_xmax(
+    SELECT FROM {table} WHERE {by} OPERATOR(pg_catalog.>=) pg_catalog.pg_snapshot_xmax(
         pg_catalog.pg_current_snapshot()
-    ) AND BY_COLUMN OPERATOR(pg_catalog.<>) coalesce(
+    ) AND {by} OPERATOR(pg_catalog.<>) coalesce(
         pg_catalog.pg_current_xact_id_if_assigned(), '0'::pg_catalog.xid8
     )
-)
+), EXISTS (SELECT FROM {table} WHERE {by} IS NULL)
 """
 _TYPE = "xid8"
 _ANEW = "read everything again with state=None"
@@ -85,17 +92,20 @@ class Request:
         return _FACTS, self._table, self._by_name
 
     @property
-    def foreign_sql(self) -> str:
-        """A query that tells whether the column has values of another server."""
-        return _FOREIGN.replace("ONLY_OR_ALL", self._table).replace("BY_COLUMN", self._by)
+    def odd_sql(self) -> str:
+        """A query that tells whether the column has values of another server, and NULLs."""
+        return _ODD.format(table=self._table, by=self._by)
 
-    def asked(self, found: Sequence[Sequence[Any]], foreign: object) -> Asked:
+    def asked(self, found: Sequence[Sequence[Any]], odd: Sequence[Sequence[Any]]) -> Asked:
         """Return the query for the new rows, by the answers to the two above.
 
         Raises InterfaceError if the rows, or the state, are those of another server.
         """
         facts = _Facts(*found[0])
-        if foreign:
+        ((is_foreign, has_nulls),) = odd
+        if has_nulls:
+            raise self._may_be_null()
+        if is_foreign:
             raise InterfaceError(
                 f"{self._table}.{self._by_name} has transactions that this server has not begun: "
                 "its rows were copied from another server",
@@ -109,11 +119,12 @@ class Request:
             "database": facts.database,
             "table": facts.table,
             "by": self._by_name,
+            "unflushed": "" if facts.is_flushed else facts.reset,
         }
         if self._before is None:
             condition, args = self._first(now)
         else:
-            self._before.check(state, now)
+            self._before.check(state, now, facts.reset)
             condition, args = self._later(self._before.snapshot, now)
         listed = "*" if self._columns is None else ", ".join(map(quote_identifier, self._columns))
         return Asked(f"SELECT {listed} FROM {self._table} WHERE {condition}", args, state)
@@ -136,10 +147,13 @@ class Request:
                 hint=_HINT,
             )
         if facts.kind not in {"r", "p"} or not facts.is_not_null:
-            raise InterfaceError(
-                f'"{self._by_name}" of {self._table} may be NULL, and such rows would never come',
-                hint=_HINT,
-            )
+            raise self._may_be_null()
+
+    def _may_be_null(self) -> InterfaceError:
+        return InterfaceError(
+            f'"{self._by_name}" of {self._table} may be NULL, and such rows would never come',
+            hint=_HINT,
+        )
 
     def _first(self, now: _Snapshot) -> tuple[str, tuple[object, ...]]:
         # Rows of later transactions are those of the next read.
@@ -176,6 +190,8 @@ class _Facts(NamedTuple):
     is_replica: bool
     system: str
     wal_file: str
+    is_flushed: bool | None
+    reset: str
     database: int
     table: int
     kind: str
@@ -244,8 +260,12 @@ class _Before:
         self._state = state
         self.snapshot = _Snapshot.of(state["snapshot"])
 
-    def check(self, now: State, snapshot: _Snapshot) -> None:
-        """Raise InterfaceError if the state is not for this table on this server, or is newer."""
+    def check(self, now: State, snapshot: _Snapshot, reset: str) -> None:
+        """Raise InterfaceError if the state is not for this table on this server, or is newer.
+
+        A crash takes transactions along that were seen, and had not reached the disk: aborted ones,
+        and those that did not wait for it. Their numbers are used again. It resets the statistics.
+        """
         for name, said in _OTHER.items():
             if self._state[name] == now[name]:
                 continue
@@ -253,9 +273,15 @@ class _Before:
             if name == "timeline":
                 hint += (
                     f". If the standby had every commit that was read (synchronous replication), "
-                    f'set state["timeline"] to {now[name]}'
+                    f'set state["timeline"] to {now[name]}, and state["unflushed"] to ""'
                 )
             raise InterfaceError(f"the state is {said}", hint=hint)
+        if self._state.get("unflushed", "") not in {"", reset}:
+            raise InterfaceError(
+                "the server has crashed since the read that the state is of, may have lost "
+                "transactions that were seen then, and may have used their numbers again",
+                hint=f'{_ANEW}. If only its statistics were reset, set state["unflushed"] to ""',
+            )
         if snapshot.end < self.snapshot.end or any(map(self.snapshot.sees, snapshot.running)):
             raise InterfaceError(
                 "the state is newer than the moment that the open transaction sees",

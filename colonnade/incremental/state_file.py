@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 def load_state(path: str | os.PathLike[str]) -> State | None:
     """Return the state that the file has, or None if there is no file yet."""
     try:
-        text = Path(path).read_text("utf-8")
+        state = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
         return None
-    try:
-        state = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         state = None
     if not isinstance(state, dict):
         raise InterfaceError(f"{os.fspath(path)} has no state: remove it to read everything again")
@@ -33,8 +31,11 @@ def load_state(path: str | os.PathLike[str]) -> State | None:
 
 
 def save_state(path: str | os.PathLike[str], state: Mapping[str, Any]) -> None:
-    """Replace the file's state; after a crash it has the old one or the new one, on disk."""
-    place = Path(path)
+    """Replace the file's state; after a crash it has the old one or the new one, on disk.
+
+    If the path is a symbolic link, the file that it names is replaced.
+    """
+    place = Path(os.path.realpath(path))
     beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         with beside.open("x", encoding="utf-8") as file:

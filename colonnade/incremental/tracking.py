@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from colonnade._arguments import check_name, check_switch
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, quote_literal
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.parallel.names import is_table
@@ -13,13 +13,14 @@ ALTER TABLE {table} ADD COLUMN {by} pg_catalog.xid8 NOT NULL
     DEFAULT pg_catalog.pg_current_xact_id();
 CREATE INDEX ON {table} ({by});
 """
-_FUNCTION = """\
-CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $tracking$
+_BODY = """
 BEGIN
     NEW.{by} := pg_catalog.pg_current_xact_id();
     RETURN NEW;
 END
-$tracking$;
+"""
+_FUNCTION = """\
+CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {body};
 CREATE TRIGGER {trigger} BEFORE {events} ON {table}
     FOR EACH ROW EXECUTE FUNCTION {function}();
 """
@@ -39,9 +40,10 @@ def tracking_sql(table: str, *, by: str = "changed_in", updates: bool = True) ->
         raise InterfaceError(f"table must be the name of a table, not {shown(table)}")
     events = "INSERT OR UPDATE" if updates else "INSERT"
     column = _COLUMN.format(table=table, by=quote_identifier(by))
+    body = quote_literal(_BODY.format(by=quote_identifier(by)))
     return column + _FUNCTION.format(
         table=table,
-        by=quote_identifier(by),
+        body=body,
         function=quote_identifier(f"set_{by}"),
         trigger=quote_identifier(f"set_{by}"),
         events=events,

@@ -228,7 +228,7 @@ def test_a_replica_is_refused_and_a_promotion_is_noticed() -> None:
                 new_ids(conn, "news", state)
             assert 'state["timeline"] to 2' in str(caught.value)
             conn.execute("INSERT INTO news VALUES (7)")
-            assert new_ids(conn, "news", {**state, "timeline": 2})[0] == [7]
+            assert new_ids(conn, "news", {**state, "timeline": 2, "unflushed": ""})[0] == [7]
 
 
 async def write(dsn: str, table: str, number: int, is_over: asyncio.Event) -> None:

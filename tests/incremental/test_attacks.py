@@ -1,0 +1,116 @@
+"""What could make `read_new` lose rows silently: NULLs, odd names, broken states, crashes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from colonnade import embedded, incremental, sync
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_SECONDS_MAX = 60.0
+
+
+@pytest.fixture
+def conn(dsn: str) -> Iterator[sync.Connection]:
+    with sync.connect(dsn) as connection:
+        connection.execute("CREATE SCHEMA attacks; SET search_path = attacks")
+        yield connection
+        connection.execute("DROP SCHEMA attacks CASCADE")
+
+
+def test_nulls_in_children_are_refused(conn: sync.Connection) -> None:
+    conn.execute(
+        "CREATE TABLE t (id int, by xid8 DEFAULT pg_current_xact_id());"
+        " CREATE TABLE child () INHERITS (t)"
+    )
+    if conn.get_server_version().major < 18:
+        conn.execute("ALTER TABLE ONLY t ALTER by SET NOT NULL")
+    else:
+        conn.execute("ALTER TABLE t ADD CONSTRAINT only_here NOT NULL by NO INHERIT")
+    conn.execute("INSERT INTO child VALUES (1, NULL)")
+    with pytest.raises(InterfaceError, match="may be NULL"):
+        incremental.read_new("t", conn, by="by")
+
+
+def test_nulls_from_before_the_constraint_are_refused(conn: sync.Connection) -> None:
+    if conn.get_server_version().major < 18:
+        pytest.skip("before PostgreSQL 18, NOT NULL is valid for all rows")
+    conn.execute(
+        "CREATE TABLE t (id int, by xid8 DEFAULT pg_current_xact_id());"
+        " INSERT INTO t VALUES (1, NULL);"
+        " ALTER TABLE t ADD CONSTRAINT later NOT NULL by NOT VALID"
+    )
+    with pytest.raises(InterfaceError, match="may be NULL"):
+        incremental.read_new("t", conn, by="by")
+
+
+@pytest.mark.parametrize("by", ["x$tracking$y", "q'", 'a"b', "\\", "{by}", "BY_COLUMN"])
+@pytest.mark.parametrize("table", ['"BY_COLUMN"', '"{by}"', '"%s"'])
+def test_names_are_only_names(conn: sync.Connection, by: str, table: str) -> None:
+    conn.execute(f"CREATE TABLE {table} (id int)")
+    conn.execute(incremental.tracking_sql(table, by=by))
+    conn.execute(f"INSERT INTO {table} VALUES (1)")
+    rows, state = incremental.read_new(table, conn, by=by)
+    assert rows["id"].tolist() == [1]
+    conn.execute(f"UPDATE {table} SET id = 2")
+    assert incremental.read_new(table, conn, by=by, state=state).rows["id"].tolist() == [2]
+
+
+@pytest.mark.parametrize("broken", [b"", b"{", b"[]", b"\xff\xfe", b"\0", b"[" * 100_000])
+def test_a_broken_file_has_no_state(tmp_path: Path, broken: bytes) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(broken)
+    with pytest.raises(InterfaceError, match="has no state"):
+        incremental.load_state(path)
+
+
+def test_a_symbolic_link_to_the_state_stays(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "state.json"
+    link.symlink_to(tmp_path / "elsewhere" / "real.json")
+    incremental.save_state(link, {"by": "x"})
+    assert link.is_symlink()
+    assert incremental.load_state(tmp_path / "elsewhere" / "real.json") == {"by": "x"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="it kills a process of the server")
+def test_a_crash_that_takes_seen_transactions_along_is_told() -> None:
+    """Their numbers are used again: by the old state, the rows would have been read."""
+    with embedded.start() as server:
+        with sync.connect(server.dsn) as conn:
+            conn.execute("CREATE TABLE t (id serial)")
+            conn.execute(incremental.tracking_sql("t"))
+            conn.execute("CHECKPOINT; SET synchronous_commit = off")
+            # Written after the checkpoint, and not waited for.
+            conn.execute("INSERT INTO t DEFAULT VALUES")
+            rows, state = incremental.read_new("t", conn, by="changed_in")
+            assert len(rows) == 1
+            os.kill(conn.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
+        with _connected(server.dsn) as conn:
+            conn.execute("INSERT INTO t DEFAULT VALUES")
+            if state["unflushed"]:
+                with pytest.raises(InterfaceError, match="has crashed"):
+                    incremental.read_new("t", conn, by="changed_in", state=state)
+                state["unflushed"] = ""
+            incremental.read_new("t", conn, by="changed_in", state=state)
+
+
+def _connected(dsn: str) -> sync.Connection:
+    """A connection, as soon as the server has recovered."""
+    deadline = time.monotonic() + _SECONDS_MAX
+    while True:
+        try:
+            return sync.connect(dsn)
+        except Exception:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._arguments import check_number, check_whole
-from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
-from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.definition import STORED_COLUMNS, check_seconds
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
@@ -63,10 +62,11 @@ def records_of(source: Any) -> Sequence[Any] | None:
 
 def staging_ddl(definition: Definition, beside: Beside) -> str:
     """The statements that make temporary tables: of the jobs, and of the arrays beside them."""
-    payload = ", ".join(quote_identifier(name) for name in definition.payload)
+    own = ", ".join(f"DROP COLUMN {name}" for name in STORED_COLUMNS[definition.layout])
+    # LIKE has the defaults, which columns get that the source does not have.
     made = (
-        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} AS SELECT {payload} FROM {definition.table}"
-        f" LIMIT 0; ALTER TABLE pg_temp.{STAGING} ADD COLUMN {_ORDINAL};"
+        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} (LIKE {definition.table} INCLUDING DEFAULTS);"
+        f" ALTER TABLE pg_temp.{STAGING} {own}, ADD COLUMN {_ORDINAL};"
     )
     if beside.arrays:
         listed = ", ".join(
@@ -139,7 +139,15 @@ def _texts(keys: Any) -> list[str | None]:
         msg = f"key must be a column of the payload or an array of keys, not {class_name(keys)}"
         raise TypeError(msg)
     given = keys.tolist() if hasattr(keys, "tolist") else list(keys)
-    return [None if value is None else str(value) for value in given]
+    return [None if _is_missing(value) else str(value) for value in given]
+
+
+def _is_missing(value: object) -> bool:
+    """Whether it is None, NaN or NaT, which do not equal themselves, or NA, which cannot tell."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - see above
+    except TypeError:
+        return True
 
 
 def _check_delay(option: str, value: object) -> None:

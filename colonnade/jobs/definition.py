@@ -26,7 +26,7 @@ _SHOWN = (
 )
 # Layout -> the names that its payload cannot have.
 OWN_COLUMNS: dict[str, frozenset[str]] = {
-    "rows": frozenset(_SHOWN),
+    "rows": frozenset((*_SHOWN, "job_ordinal", "job_place")),
     "segments": frozenset(
         (
             *_SHOWN,
@@ -35,7 +35,18 @@ OWN_COLUMNS: dict[str, frozenset[str]] = {
         )
     ),
 }
+# Layout -> the columns of the first table that are before the payload's.
+STORED_COLUMNS: dict[str, tuple[str, ...]] = {
+    "rows": (
+        *("job_id", "job_ready_at", "job_token", "job_expires_at", "job_priority"),
+        *("job_attempts", "job_key", "job_trace", "job_errors"),
+    ),
+    "segments": ("job_slot", "job_add", "job_id", "job_errors"),
+}
 _TYPE = re.compile(r'(?!.*--)[\w\s.,()\[\]"%-]+', re.DOTALL)
+_QUOTED = re.compile(r'"[^"]*"')
+# Dead letters keep a job's values: they could not be written, or only once.
+_REFUSED = re.compile(r"\b(generated|unique|primary|references)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -182,6 +193,17 @@ def _check_type(name: str, kind: str) -> None:
                 break
     else:
         if depth == 0 and not is_quoted and _TYPE.fullmatch(kind):
+            _check_constraints(name, kind)
             return
     msg = f'the type of "{name}" must be one SQL type, such as "numeric(12, 2)", not {shown(kind)}'
     raise ValueError(msg)
+
+
+def _check_constraints(name: str, kind: str) -> None:
+    refused = _REFUSED.search(_QUOTED.sub("", kind))
+    if refused is not None:
+        msg = (
+            f'the type of "{name}" cannot have {refused[0].upper()}: the table of the dead letters '
+            "has the same columns, and must take every job"
+        )
+        raise ValueError(msg)

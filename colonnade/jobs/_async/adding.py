@@ -20,11 +20,7 @@ async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) 
     definition = layout.definition
     names = evident_names(table)
     if definition.max_length is not None:
-        # Two callers that count at once would both find room.
-        await connection.fetch_plain(
-            "SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))",
-            f"colonnade.jobs {definition}",
-        )
+        await _lock_length(connection, definition)
     is_evident = names is not None or records_of(table) is not None
     route = layout.route(beside, is_evident=is_evident)
     if not route.makes:
@@ -38,6 +34,22 @@ async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) 
         await connection.fetch_plain(layout.notify, definition.channel)
     tell(definition, "added", count)
     return count
+
+
+async def _lock_length(connection: Any, definition: Definition) -> None:
+    """Wait for other adders: two that count at once would both find room."""
+    rows = await connection.fetch_plain(
+        "SELECT pg_catalog.current_setting('transaction_isolation'),"
+        " pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))::pg_catalog.text",
+        f"colonnade.jobs {definition}",
+    )
+    if rows[0][0] in {"repeatable read", "serializable"}:
+        msg = (
+            f"the queue {definition} has a max_length, and a transaction of {rows[0][0].upper()} "
+            "does not see the jobs that others have added since it began: add in one of READ "
+            "COMMITTED"
+        )
+        raise InterfaceError(msg)
 
 
 def _check_names(names: Any, definition: Definition) -> None:

@@ -13,7 +13,7 @@ from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.queue import Queue
     from colonnade.jobs._layouts.base import Call, Hold
     from colonnade.jobs.observing import JobsEvent
+
+    #: The statement that settles these ids.
+    CallFor = Callable[[NDArray[np.int64]], Call]
 
 _BACK_AT_ONCE = 0.0
 
@@ -85,7 +88,7 @@ class Batch:
         """
         wanted = self._done(ids)
         if len(wanted):
-            await self._settle("done", wanted, self.queue.layout.ack([self._part(wanted)]))
+            await self._settle("done", wanted, self._acked)
 
     async def commit(self, connection: colonnade.Connection, ids: Any = None) -> None:
         """Remove jobs within the caller's transaction, together with what the work wrote.
@@ -110,8 +113,7 @@ class Batch:
             raise LeaseLostError(str(self.queue.definition), lost, len(wanted) + len(lost))
         if not len(wanted):
             return
-        call = self.queue.layout.ack([self._part(wanted)])
-        (done,) = await _asked(connection, call)
+        done = await self._answer(connection, wanted, self._acked)
         self._committed.update(done)
         self._tell("done", wanted, done)
         if len(done) < len(wanted):
@@ -121,7 +123,8 @@ class Batch:
         """Give back jobs that were not begun: they are ready at once, without an attempt more."""
         wanted = self._wanted(ids)
         if len(wanted):
-            await self._settle("released", wanted, self._held_by().release(wanted, self.held))
+            held, before = self._held_by(), self.held
+            await self._settle("released", wanted, lambda live: held.release(live, before))
         await self.queue.notify()
 
     async def nack(
@@ -136,10 +139,15 @@ class Batch:
         wanted = self._wanted(ids)
         if delay is not None and delay != 0:
             check_seconds("delay", delay)
-        reasons = _reasons(reason, ids, len(wanted))
+        reasons = dict(zip(wanted.tolist(), _reasons(reason, ids, len(wanted)), strict=True))
         if not len(wanted):
             return
-        await self._settle("failed", wanted, self._held_by().nack(wanted, delay, reasons))
+        held = self._held_by()
+        await self._settle(
+            "failed",
+            wanted,
+            lambda live: held.nack(live, delay, [reasons[number] for number in live.tolist()]),
+        )
         if delay == _BACK_AT_ONCE:
             await self.queue.notify()
 
@@ -150,7 +158,10 @@ class Batch:
         until = datetime.now(UTC) + timedelta(seconds=lease)
         done: list[int] = []
         if len(wanted):
-            (done,) = await _asked(self.queue.pool, self._held_by().extend(wanted, lease))
+            held = self._held_by()
+            done = await self._answer(
+                self.queue.pool, wanted, lambda live: held.extend(live, lease)
+            )
             self._tell("extended", wanted, done)
         if ids is None:
             self.until = until
@@ -162,9 +173,28 @@ class Batch:
 
     # Inside
 
-    async def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call: Call) -> None:
-        (done,) = await _asked(self.queue.pool, call)
+    async def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call_for: CallFor) -> None:
+        done = await self._answer(self.queue.pool, wanted, call_for)
         self._settled_as(event, wanted, done)
+
+    async def _answer(
+        self, connection: Any, wanted: NDArray[np.int64], call_for: CallFor
+    ) -> list[int]:
+        """Ask the server for those that may still be held; return the ids that it settled.
+
+        What is settled counts as lost. It is not asked for: beside it, the rest of a range would
+        look like the whole range.
+        """
+        import numpy as np
+
+        live = wanted[~np.isin(wanted, list(self._settled))] if self._settled else wanted
+        if not len(live):
+            return []
+        (done,) = await _asked(connection, call_for(live))
+        return done
+
+    def _acked(self, live: NDArray[np.int64]) -> Call:
+        return self.queue.layout.ack([self._part(live)])
 
     def _settled_as(self, event: JobsEvent, wanted: NDArray[np.int64], done: list[int]) -> None:
         self._settled.update(done)

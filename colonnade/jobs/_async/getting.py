@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from colonnade._arguments import check_count, checked_timeout
-from colonnade.errors import InterfaceError
+from colonnade.errors import DecodeError, InterfaceError
 from colonnade.jobs._async.batch import Batch
 from colonnade.jobs._tasks.asyncio import Signal, rung_by
 from colonnade.jobs.definition import check_seconds
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
     from colonnade.jobs._async.queue import Queue
 
+_logger = logging.getLogger("colonnade.jobs")
 _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
 _WAIT_LEAST_S = 0.005
 _GIVE_BACK_S = 1.0
+# The lease of a job that is to be removed at once.
+_SHORT_LEASE_S = 60.0
 
 
 async def get(
@@ -105,15 +109,52 @@ async def _first(queues: Sequence[Queue], limit: int, lease: float | None) -> Ba
 
 
 async def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
-    if lease is None:
-        columns = await queue.pool.fetch_columns(queue.layout.take, limit)
-        return _told(Batch(queue, columns, None, None))
+    """Get jobs; one with a value that columns cannot hold must not keep all others from it.
+
+    Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so it
+    is out of the way, and becomes a dead letter when it has no attempts left.
+    """
+    while True:
+        try:
+            if lease is not None:
+                return await _leased(queue, limit, lease)
+            return await (_taken(queue, limit) if limit > 1 else _taken_by_lease(queue))
+        except DecodeError as error:
+            if limit == 1:
+                _logger.warning(
+                    "a job of the queue %s cannot be read, and waits for the end of its lease: %s",
+                    *(queue.definition, error),
+                )
+            limit = max(limit // 2, 1)
+
+
+async def _taken(queue: Queue, limit: int) -> Batch:
+    """Remove jobs; what cannot be read stays."""
+    async with (
+        queue.pool.acquire() as connection,
+        connection.transaction(isolation="read_committed"),
+    ):
+        columns = await connection.fetch_columns(queue.layout.take, limit)
+    return _told(Batch(queue, columns, None, None))
+
+
+async def _taken_by_lease(queue: Queue) -> Batch:
+    """Remove the first job, or lease it if it cannot be read."""
+    batch = await _leased(queue, 1, _SHORT_LEASE_S)
+    if batch:
+        await batch.ack()
+    return Batch(queue, batch.columns, None, None)
+
+
+async def _leased(queue: Queue, limit: int, lease: float) -> Batch:
     token = secrets.randbits(_LEASE_BITS)
     # Earlier than the server's clock begins the lease, so never too late.
     until = datetime.now(UTC) + timedelta(seconds=lease)
     try:
         columns = await queue.pool.fetch_columns(queue.layout.lease, limit, lease, token)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, DecodeError) and limit == 1:
+            raise
         # The server may have leased jobs before the answer was lost; the token finds them.
         await _given_back(queue, token)
         raise

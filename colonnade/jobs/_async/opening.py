@@ -146,7 +146,10 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
 
 
 async def _drop(pool: colonnade.Pool, schema: str, name: str) -> None:
-    async with pool.acquire() as connection, connection.transaction():
+    async with (
+        pool.acquire() as connection,
+        connection.transaction(isolation="read_committed"),
+    ):
         await lock_schema(connection, schema)
         found = await find(connection, schema, name)
         if found is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._quoting import quote_identifier
 from colonnade.jobs._layouts import rows_adding
 from colonnade.jobs._layouts.base import ALIVE, DUE, NOW, Call, Layout, Part, Route, counted, later
-from colonnade.jobs.definition import KEY_SUFFIX, columns_ddl
+from colonnade.jobs.definition import KEY_SUFFIX, STORED_COLUMNS, columns_ddl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Rows(Layout):
 
     name = "rows"
     version = 2
-    own_columns = 9
+    own_columns = len(STORED_COLUMNS["rows"])
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)

@@ -15,6 +15,7 @@ from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same
 from colonnade.jobs._layouts.segments_ring import Ring
 from colonnade.jobs._layouts.segments_settling import Settling
+from colonnade.jobs.definition import STORED_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Segments(Layout):
 
     name = "segments"
     version = 1
-    own_columns = 4
+    own_columns = len(STORED_COLUMNS["segments"])
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)

@@ -15,7 +15,7 @@ from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from colonnade.jobs._layouts.base import Call, Hold
     from colonnade.jobs._sync.queue import Queue
     from colonnade.jobs.observing import JobsEvent
+
+    #: The statement that settles these ids.
+    CallFor = Callable[[NDArray[np.int64]], Call]
 
 _BACK_AT_ONCE = 0.0
 
@@ -87,7 +90,7 @@ class Batch:
         """
         wanted = self._done(ids)
         if len(wanted):
-            self._settle("done", wanted, self.queue.layout.ack([self._part(wanted)]))
+            self._settle("done", wanted, self._acked)
 
     def commit(self, connection: colonnade.sync.Connection, ids: Any = None) -> None:
         """Remove jobs within the caller's transaction, together with what the work wrote.
@@ -112,8 +115,7 @@ class Batch:
             raise LeaseLostError(str(self.queue.definition), lost, len(wanted) + len(lost))
         if not len(wanted):
             return
-        call = self.queue.layout.ack([self._part(wanted)])
-        (done,) = _asked(connection, call)
+        done = self._answer(connection, wanted, self._acked)
         self._committed.update(done)
         self._tell("done", wanted, done)
         if len(done) < len(wanted):
@@ -123,7 +125,8 @@ class Batch:
         """Give back jobs that were not begun: they are ready at once, without an attempt more."""
         wanted = self._wanted(ids)
         if len(wanted):
-            self._settle("released", wanted, self._held_by().release(wanted, self.held))
+            held, before = self._held_by(), self.held
+            self._settle("released", wanted, lambda live: held.release(live, before))
         self.queue.notify()
 
     def nack(self, ids: Any = None, *, delay: float | None = None, reason: Any = "failed") -> None:
@@ -136,10 +139,15 @@ class Batch:
         wanted = self._wanted(ids)
         if delay is not None and delay != 0:
             check_seconds("delay", delay)
-        reasons = _reasons(reason, ids, len(wanted))
+        reasons = dict(zip(wanted.tolist(), _reasons(reason, ids, len(wanted)), strict=True))
         if not len(wanted):
             return
-        self._settle("failed", wanted, self._held_by().nack(wanted, delay, reasons))
+        held = self._held_by()
+        self._settle(
+            "failed",
+            wanted,
+            lambda live: held.nack(live, delay, [reasons[number] for number in live.tolist()]),
+        )
         if delay == _BACK_AT_ONCE:
             self.queue.notify()
 
@@ -150,7 +158,8 @@ class Batch:
         until = datetime.now(UTC) + timedelta(seconds=lease)
         done: list[int] = []
         if len(wanted):
-            (done,) = _asked(self.queue.pool, self._held_by().extend(wanted, lease))
+            held = self._held_by()
+            done = self._answer(self.queue.pool, wanted, lambda live: held.extend(live, lease))
             self._tell("extended", wanted, done)
         if ids is None:
             self.until = until
@@ -162,9 +171,26 @@ class Batch:
 
     # Inside
 
-    def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call: Call) -> None:
-        (done,) = _asked(self.queue.pool, call)
+    def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call_for: CallFor) -> None:
+        done = self._answer(self.queue.pool, wanted, call_for)
         self._settled_as(event, wanted, done)
+
+    def _answer(self, connection: Any, wanted: NDArray[np.int64], call_for: CallFor) -> list[int]:
+        """Ask the server for those that may still be held; return the ids that it settled.
+
+        What is settled counts as lost. It is not asked for: beside it, the rest of a range would
+        look like the whole range.
+        """
+        import numpy as np
+
+        live = wanted[~np.isin(wanted, list(self._settled))] if self._settled else wanted
+        if not len(live):
+            return []
+        (done,) = _asked(connection, call_for(live))
+        return done
+
+    def _acked(self, live: NDArray[np.int64]) -> Call:
+        return self.queue.layout.ack([self._part(live)])
 
     def _settled_as(self, event: JobsEvent, wanted: NDArray[np.int64], done: list[int]) -> None:
         self._settled.update(done)

@@ -148,7 +148,10 @@ def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") ->
 
 
 def _drop(pool: colonnade.sync.Pool, schema: str, name: str) -> None:
-    with pool.acquire() as connection, connection.transaction():
+    with (
+        pool.acquire() as connection,
+        connection.transaction(isolation="read_committed"),
+    ):
         lock_schema(connection, schema)
         found = find(connection, schema, name)
         if found is None:

@@ -30,6 +30,8 @@ class WrittenFile(NamedTuple):
     name: str
     rows: int
     nbytes: int
+    changed_ns: int
+    """The time of its last change, by which a run that goes on knows that there was none."""
 
 
 class _Sink:
@@ -173,7 +175,8 @@ class PartitionFiles:
         self._writer.finish()
         self._file.close()
         path = self._folder / f"part-{self._number:04}.parquet"
-        file = WrittenFile(path.name, self._rows, path.stat().st_size)
+        found = path.stat()
+        file = WrittenFile(path.name, self._rows, found.st_size, found.st_mtime_ns)
         self.done.append(file)
         self._done_bytes += file.nbytes
         self._number += 1

@@ -20,6 +20,16 @@ _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 _NAME_BYTES_MAX = 255
 
 
+def check_key_name(name: str) -> None:
+    """Raise InterfaceError for a column whose folders readers would skip."""
+    if name.startswith(("_", ".")):
+        raise InterfaceError(
+            f'partition_by names the column "{name}", and readers skip folders that begin with '
+            f"{name[0]}",
+            hint="select it under another name, and take that",
+        )
+
+
 def folder_of(names: Sequence[str], values: Sequence[object]) -> str:
     """Return the path of a partition's folder below the dataset's, with slashes.
 

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
+from colonnade.datasets.hive import check_key_name
 from colonnade.errors import InterfaceError
 from colonnade.parallel.names import is_table
 from colonnade.types import TextValue
@@ -55,7 +56,7 @@ class Source:
     @property
     def digest(self) -> str:
         """A fingerprint of the query and its arguments, which tells no value."""
-        told = repr((self._relation, [(type(arg).__name__, arg) for arg in self.args]))
+        told = repr((self._relation, [(type(arg).__name__, _told(arg)) for arg in self.args]))
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def understand(self, empty: Columns) -> None:
@@ -69,6 +70,8 @@ class Source:
             raise InterfaceError(
                 f'several columns are named "{twice[0]}", and a Parquet file needs different names'
             )
+        for name in self.partition_by:
+            check_key_name(name)
         for name in (*self.partition_by, *self.order_by):
             if name not in names:
                 raise InterfaceError(f'there is no column "{name}": there are {", ".join(names)}')
@@ -110,6 +113,16 @@ class Source:
             choices.append(" AND ".join([*same, later]))
             same.append(f"{key} OPERATOR(pg_catalog.=) {place}")
         return " OR ".join(f"({choice})" for choice in choices) or "false"
+
+
+def _told(value: object) -> object:
+    """A value whose text has all of it: that of an array leaves out its middle."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(value, method):
+            return getattr(value, "dtype", None), getattr(value, method)()
+    if isinstance(value, list | tuple):
+        return [_told(element) for element in value]
+    return value
 
 
 def _expression(option: str, field: Any, types: set[str]) -> str:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _RECORD = "record.ndjson"
+_LOCK = "lock"
+# A dataset that gives way to this one.
+_OLDER = "older"
 _BEGIN_ANEW = "overwrite=True without resume=True removes it and begins anew"
 
 
@@ -53,12 +56,11 @@ class Unfinished:
         """Keep what a later run can continue, and remove the rest."""
         if self._lock is None:
             return
-        os.close(self._lock)
-        self._lock = None
         if error is not None and self.kept is not None:
             error.add_note(self.kept)
         elif error is not None and self._is_new:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove()
+        self._unlock()
 
     @property
     def kept(self) -> str | None:
@@ -76,6 +78,10 @@ class Unfinished:
         """Make the folder, without anything that is there."""
         self._take()
         self._is_new = True
+        older = self.folder / _OLDER
+        if older.exists() and not self.final.exists():
+            # A run was killed just before its dataset had taken this one's place.
+            older.rename(self.final)
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir()
         (self.folder / _RECORD).write_text(_line({"dataset": identity}), "utf-8")
@@ -135,11 +141,14 @@ class Unfinished:
         return tuple(runs or self._runs[-1:])
 
     def complete(self) -> None:
-        """Give the dataset its final name, in the place of an older one."""
+        """Give the dataset its final name, in the place of an older one.
+
+        Who calls this has looked what is there.
+        """
         if self._sync:
             for folder, _, _ in os.walk(self.data):
                 _sync(Path(folder))
-        older = self.folder / "older"
+        older = self.folder / _OLDER
         if self.final.exists():
             shutil.rmtree(older, ignore_errors=True)
             self.final.rename(older)
@@ -151,28 +160,53 @@ class Unfinished:
             raise
         if self._sync:
             _sync(self.final.parent)
+        self._remove()
+        self._unlock()
+
+    def _remove(self) -> None:
+        """Remove the folder; the lock goes last, because it keeps others from beginning in it."""
+        for path in tuple(self.folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _LOCK:
+                path.unlink(missing_ok=True)
+        if sys.platform == "win32":
+            # A file that is open cannot be removed there.
+            self._unlock()
+        with suppress(OSError):
+            (self.folder / _LOCK).unlink()
+            self.folder.rmdir()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-        shutil.rmtree(self.folder)
 
     def _take(self) -> None:
         """Make the folder this process's own. Raises InterfaceError if another one has it."""
         if self._lock is not None:
             return
-        self.folder.mkdir(exist_ok=True)
-        self._check_own()
-        self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT)
+        path = self.folder / _LOCK
+        try:
+            self.folder.mkdir(exist_ok=True)
+            self._check_own()
+            self._lock = os.open(path, os.O_RDWR | os.O_CREAT)
+        except (FileNotFoundError, FileExistsError):
+            if self.folder.is_file():
+                raise
+            raise InterfaceError(f"another process has just written {self.final}") from None
         try:
             _lock(self._lock)
+            is_there = os.path.samestat(os.fstat(self._lock), path.stat())
         except OSError:
-            os.close(self._lock)
-            self._lock = None
-            raise InterfaceError(f"another process is writing {self.final}") from None
+            is_there = False
+        if not is_there:
+            self._unlock()
+            raise InterfaceError(f"another process is writing {self.final}")
 
     def _check_own(self) -> None:
         """Raise InterfaceError for what another user may have put there to have files changed."""
-        for path in (self.folder, self.data, self.folder / _RECORD, self.folder / "lock"):
+        for path in (self.folder, self.data, self.folder / _RECORD, self.folder / _LOCK):
             if path.is_symlink():
                 raise InterfaceError(f"{path} is a symbolic link: remove it to export here")
         if os.name == "posix":
@@ -200,15 +234,15 @@ class Unfinished:
 
     def _remove_unknown(self) -> None:
         known = {
-            self.data / folder / file.name: file.nbytes
+            self.data / folder / file.name: (file.nbytes, file.changed_ns)
             for folder, _, files in self.parts
             for file in files
         }
-        for path, size in known.items():
-            if not path.is_file() or path.stat().st_size != size:
+        for path, written in known.items():
+            found = path.stat() if path.is_file() else None
+            if found is None or (found.st_size, found.st_mtime_ns) != written:
                 raise InterfaceError(
-                    f"{path} is missing or has another size than when it was written",
-                    hint=_BEGIN_ANEW,
+                    f"{path} is missing or was changed after it was written", hint=_BEGIN_ANEW
                 )
         for folder, _, names in os.walk(self.data, topdown=False):
             for name in names:

@@ -166,12 +166,14 @@ class Writing:
             unfinished.record_run(snapshot)
             self._write_all(connection, source.batch_rows(empty), report)
             dataset = self._dataset()
+            # Somebody may have put something there meanwhile.
+            _check_final(unfinished.final, overwrite=overwrite)
             unfinished.complete()
         return dataset
 
     def _identity(self, empty: Columns) -> dict[str, Any]:
         return {
-            "format": 1,
+            "format": 2,
             "query": self._source.digest,
             "partition_by": list(self._source.partition_by),
             "order_by": list(self._source.order_by),
@@ -284,6 +286,15 @@ def _check_place(unfinished: Unfinished, *, resume: bool, overwrite: bool) -> No
     final = unfinished.final
     if not final.parent.is_dir():
         raise FileNotFoundError(2, "there is no such directory", str(final.parent))
+    _check_final(final, overwrite=overwrite)
+    if unfinished.folder.exists() and not (resume or overwrite):
+        raise InterfaceError(
+            f"{unfinished.folder} is an unfinished export of {final.name}",
+            hint="resume=True goes on after its finished parts, overwrite=True begins anew",
+        )
+
+
+def _check_final(final: Path, *, overwrite: bool) -> None:
     if final.exists() or final.is_symlink():
         if not final.is_dir() or final.is_symlink():
             raise FileExistsError(17, "there is a file of this name", str(final))
@@ -292,16 +303,15 @@ def _check_place(unfinished: Unfinished, *, resume: bool, overwrite: bool) -> No
             raise InterfaceError(f"{final} has other files than a dataset's, such as {others}")
         if not overwrite and any(final.iterdir()):
             raise InterfaceError(f"there is a dataset {final}", hint="overwrite=True replaces it")
-    if unfinished.folder.exists() and not (resume or overwrite):
-        raise InterfaceError(
-            f"{unfinished.folder} is an unfinished export of {final.name}",
-            hint="resume=True goes on after its finished parts, overwrite=True begins anew",
-        )
 
 
 def _not_of_a_dataset(final: Path) -> Path | None:
-    for folder, _, names in os.walk(final):
+    for folder, folders, names in os.walk(final):
         for name in names:
             if not name.endswith(".parquet"):
+                return Path(folder, name)
+        for name in folders:
+            # Of a link, not what it names would be replaced.
+            if Path(folder, name).is_symlink():
                 return Path(folder, name)
     return None

@@ -333,11 +333,14 @@ def test_a_record_that_was_cut_and_files_that_were_changed(
     (unfinished / "data" / "day=2026-01-04").mkdir(parents=True)
     (unfinished / "data" / "day=2026-01-04" / "part-0001.parquet").write_bytes(b"half")
     first = unfinished / "data" / "day=2026-01-01" / "part-0001.parquet"
-    whole = first.read_bytes()
-    first.write_bytes(whole[:-1])
-    with pytest.raises(InterfaceError, match="another size"):
-        datasets.write(table, conn, place, partition_by="day", resume=True)
+    whole, found = first.read_bytes(), first.stat()
+    for changed in (whole[:-1], bytes([*whole[:10], whole[10] ^ 1, *whole[11:]])):
+        first.write_bytes(changed)
+        os.utime(first, ns=(found.st_atime_ns, found.st_mtime_ns + 1_000_000_000))
+        with pytest.raises(InterfaceError, match="was changed"):
+            datasets.write(table, conn, place, partition_by="day", resume=True)
     first.write_bytes(whole)
+    os.utime(first, ns=(found.st_atime_ns, found.st_mtime_ns))
     written = datasets.write(table, conn, place, partition_by="day", resume=True, fsync=True)
     assert written.rows == ROWS
     assert in_order(by_pyarrow(place, pa.schema([("day", pa.date32())]))) is not None

@@ -102,8 +102,16 @@ def is_class_variable(annotation: Any) -> bool:
 
 
 def _evaluated(place: str, annotation: Any, scope: Mapping[str, Any]) -> Any:
-    """Return the object that a text names, unless it is the name of a type itself."""
-    while isinstance(annotation, str):
+    """Return what a text or an alias names, unless a text is the name of a type itself."""
+    while True:
+        if _is_alias(annotation):
+            annotation = annotation.__value__
+            continue
+        if _is_alias(_origin(annotation)):
+            annotation = _origin(annotation).__value__[get_args(annotation)]
+            continue
+        if not isinstance(annotation, str):
+            return annotation
         text = annotation.strip()
         if _NAMED.fullmatch(text):
             return text
@@ -114,7 +122,14 @@ def _evaluated(place: str, annotation: Any, scope: Mapping[str, Any]) -> Any:
                 f"{place}: {shown(text)} is no type of a field ({error}): use one such as "
                 f"{_EXAMPLES}"
             ) from error
-    return annotation
+
+
+def _is_alias(annotation: Any) -> bool:
+    """Return whether it is an alias with a value of its own, as NDArray is since NumPy 2.5.
+
+    The class has the same name in `typing`, from Python 3.12 on, and in `typing_extensions`.
+    """
+    return type(annotation).__name__ == "TypeAliasType"
 
 
 def _without_none(place: str, annotation: Any, scope: Mapping[str, Any]) -> tuple[Any, bool]:

@@ -6,11 +6,12 @@ import copy
 import datetime as dt
 import inspect
 import pickle
-from typing import Annotated, Any, ClassVar, Optional
+from typing import Annotated, Any, ClassVar, Optional, TypeVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray  # noqa: TC002 - the decorator evaluates it
+from typing_extensions import TypeAliasType
 
 from colonnade.errors import StructError
 from colonnade.structs import Ascii, Extra, Fixed, Struct, struct
@@ -167,9 +168,13 @@ def test_fields_do_not_change() -> None:
         ({"array": [[1.0]]}, TypeError, "one dimension"),
         ({"array": ["a"]}, TypeError, "Facts.array"),
         ({"day": dt.datetime(2020, 1, 1)}, TypeError, "takes a datetime.date"),
-        ({"seen": np.datetime64("2020", "ns") + 1}, StructError, "no whole number"),
+        (
+            {"seen": np.datetime64("2020", "ns") + np.timedelta64(1, "ns")},
+            StructError,
+            "no whole number",
+        ),
         ({"seen": "2020"}, TypeError, "takes a datetime64"),
-        ({"seen": np.datetime64("NaT")}, StructError, "it is not optional"),
+        ({"seen": np.datetime64("NaT", "ms")}, StructError, "it is not optional"),
         ({"code": "abcd"}, StructError, "does not fit"),
         ({"code": "ä"}, StructError, "ASCII"),
         ({"wide": "abcd"}, StructError, "does not fit U3"),
@@ -194,6 +199,19 @@ def test_missing_and_repeated_arguments() -> None:
         Person("a", 1, 2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="no fields"):
         Struct()
+
+
+def test_aliases() -> None:
+    element = TypeVar("element", bound=np.generic)
+    vector = TypeAliasType("vector", np.ndarray[Any, np.dtype[element]], type_params=(element,))
+    maybe = TypeAliasType("maybe", int | None)
+    kind: Any = type(
+        "Aliased", (Struct,), {"__annotations__": {"many": vector[np.int16], "one": maybe}}
+    )
+    found = struct(kind)(many=[1, 2], one=None)
+    assert found.many.dtype == np.int16
+    assert found.many.tolist() == [1, 2]
+    assert found.one is None
 
 
 def test_text_annotations() -> None:

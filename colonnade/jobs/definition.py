@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from colonnade._arguments import check_count, check_name, check_number
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
+from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
 REGISTRY = "colonnade_queues"
@@ -122,9 +123,19 @@ class Definition:
 
 
 def settings_from(text: str) -> dict[str, Any]:
-    """Return the keyword arguments of `Definition` that `Definition.settings` wrote."""
-    rules = json.loads(text)
-    return {**rules, "retry": Retry(**rules["retry"])}
+    """Return the keyword arguments of `Definition` that `Definition.settings` wrote.
+
+    What a newer version of this package has added to the policy of retries is left out. Raises
+    QueueDefinitionError for anything else.
+    """
+    known = {each.name for each in fields(Retry)}
+    try:
+        rules = json.loads(text)
+        retry = {name: value for name, value in rules["retry"].items() if name in known}
+        return {**rules, "retry": Retry(**retry)}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        msg = f"the table of queues has no rules of a queue, but {shown(text)}: write them anew"
+        raise QueueDefinitionError(msg) from None
 
 
 def columns_ddl(payload: Mapping[str, str]) -> str:

@@ -290,6 +290,19 @@ def test_without_a_server() -> None:
         assert "no connection to 127.0.0.1:1" in err
 
 
+def test_odd_names_and_numbers(dsn: str, pool: colonnade.sync.Pool) -> None:
+    """No name controls the terminal, and no number ends in a traceback."""
+    name = "e\x1b[31mvil"
+    jobs.create_queue(pool, name, PAYLOAD, schema=SCHEMA)
+    _, said = run_jobs(dsn, "add", name, "-", "--format", "ndjson", stdin='{"user_id": 1}\n')
+    assert r'1 job added to "e\x1b[31mvil"' in said
+    _, said = run_jobs(dsn, "drain", name, status=2)
+    assert "\x1b" not in said
+    for command in ("peek", "dead"):
+        _, said = run_jobs(dsn, command, name, "-n", str(2**63), status=2)
+        assert "not in the range" in said
+
+
 def test_a_closed_pipe_ends_it(dsn: str, queue: jobs.Queue) -> None:
     queue.add({"user_id": list(range(20_000)), "body": ["x" * 100] * 20_000})
     words = ("jobs", "peek", "emails", "-n", "20000", "--schema", SCHEMA)

@@ -22,6 +22,7 @@ from colonnade.cli.importing.sources import (
 from colonnade.cli.jobs.place import json_option, opened, place_options
 from colonnade.cli.options import Command, format_option
 from colonnade.cli.progress import count, duration
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -111,7 +112,8 @@ def add(
     if as_json:
         click.echo(json.dumps({"added": added}))
     elif not quiet:
-        click.echo(f'{count(added, "job")} added to "{name}" in {duration(elapsed)}', err=True)
+        said = f'{count(added, "job")} added to "{visible(name)}" in {duration(elapsed)}'
+        click.echo(said, err=True)
 
 
 def _check_key(queue: jobs.Queue, key: str | None) -> None:

@@ -23,12 +23,14 @@ from colonnade.cli.jobs.showing import (
 from colonnade.cli.options import Command
 from colonnade.cli.progress import count
 from colonnade.errors import InsufficientPrivilegeError
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from colonnade.cli.connecting import Target
     from colonnade.cli.jobs.place import Place
     from colonnade.jobs.sync import Queue, QueueInfo
 
+_LIMIT = click.IntRange(1, 2**63 - 1)
 _LIST = [
     Heading("name", "queue", is_number=False),
     Heading("layout", "layout", is_number=False),
@@ -91,9 +93,7 @@ def stats(*, names: tuple[str, ...], target: Target, schema: str, as_json: bool)
     examples="colonnade jobs peek emails -n 3\ncolonnade jobs peek emails --json | jq .job_id\n",
 )
 @click.argument("name", metavar="QUEUE")
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Most jobs."
-)
+@click.option("-n", "--limit", type=_LIMIT, default=10, show_default=True, help="Most jobs.")
 @jobs_format_options
 @place_options
 def peek(
@@ -120,7 +120,7 @@ def peek(
 @click.argument("name", metavar="QUEUE")
 @click.option(
     *("-n", "--limit"),
-    type=click.IntRange(min=1),
+    type=_LIMIT,
     default=1000,
     show_default=True,
     help="Most dead letters.",
@@ -253,7 +253,7 @@ def _told(facts: dict[str, int], said: str, *, as_json: bool) -> None:
 
 def _asked(name: str, number: int, *, is_dead: bool) -> str:
     what = count(number, "dead letter" if is_dead else "job")
-    return f'Remove {what} of the queue "{name}"?'
+    return f'Remove {what} of the queue "{visible(name)}"?'
 
 
 def _confirm(question: str) -> None:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 _HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
+_MAY_ADD = (
+    "SELECT pg_catalog.has_table_privilege("
+    "$1::pg_catalog.text::pg_catalog.name, $2::pg_catalog.text, 'INSERT')"
+)
 # So often a drop may be chosen to end a deadlock with the statements of workers.
 _DROPS_MOST = 5
 
@@ -169,7 +173,16 @@ async def grant_queue(pool: colonnade.Pool, name: str, role: str, *, schema: str
         found = await find(connection, schema, name)
         if found is None:
             raise missing(schema, name)
-        await connection.execute(_ddl.rights_ddl(found.tables(), role))
+        layout = found.tables()
+        await connection.execute(_ddl.rights_ddl(layout, role))
+        # Without the right to grant, GRANT grants nothing and only warns.
+        rows = await connection.fetch_plain(_MAY_ADD, role, layout.definition.dead_table)
+        if not rows[0][0]:
+            msg = (
+                f"the role of this connection may not grant rights on the queue "
+                f"{layout.definition}: let the role that owns its tables call grant_queue"
+            )
+            raise QueueDefinitionError(msg)
 
 
 def rights_ddl(name: str, role: str, *, schema: str = "jobs", layout: LayoutName = "rows") -> str:

@@ -30,3 +30,17 @@ async def test_a_schema_without_queues_has_none(pool: colonnade.Pool) -> None:
     assert await jobs.list_queues(pool, schema="nothing here") == []
     with pytest.raises(ValueError, match="schema"):
         await jobs.list_queues(pool, schema="")
+
+
+async def test_rules_of_newer_versions_are_listed_and_broken_ones_are_told(
+    pool: colonnade.Pool,
+) -> None:
+    await jobs.create_queue(pool, "later", {"a": "int8"})
+    write = "UPDATE jobs.colonnade_queues SET version = 99, settings = $1::text::jsonb"
+    await pool.execute(write, '{"retry": {"max_attempts": 5, "new": 1}, "ttl": null, "more": 2}')
+    (later,) = await jobs.list_queues(pool)
+    assert later.retry.max_attempts == 5
+    for broken in ("{}", "null", '{"retry": 5}', '{"retry": {"max_attempts": "x"}}'):
+        await pool.execute(write, broken)
+        with pytest.raises(jobs.QueueDefinitionError, match="no rules of a queue"):
+            await jobs.list_queues(pool)

@@ -143,8 +143,25 @@ async def test_a_worker_cannot_touch_another_queue(
     try:
         await jobs.grant_queue(pool, "mine", "jobs_worker")
         await _works_as_worker(pool)
+        await _cannot_grant(pool)
     finally:
         await pool.execute("DROP OWNED BY jobs_worker; DROP ROLE jobs_worker")
+
+
+async def _cannot_grant(pool: colonnade.Pool) -> None:
+    """For a role that has rights but may not grant them, GRANT only warns."""
+    await pool.execute("DROP ROLE IF EXISTS jobs_friend; CREATE ROLE jobs_friend")
+
+    async def become(connection: colonnade.Connection) -> None:
+        await connection.execute("SET ROLE jobs_worker")
+
+    dsn = pool._connect_args[0]
+    try:
+        async with colonnade.create_pool(dsn, min_size=1, max_size=1, setup=become) as workers:
+            with pytest.raises(jobs.QueueDefinitionError, match="may not grant"):
+                await jobs.grant_queue(workers, "mine", "jobs_friend")
+    finally:
+        await pool.execute("DROP ROLE jobs_friend")
 
 
 async def _works_as_worker(pool: colonnade.Pool) -> None:

@@ -142,8 +142,25 @@ def test_a_worker_cannot_touch_another_queue(pool: colonnade.sync.Pool, layout: 
     try:
         jobs.grant_queue(pool, "mine", "jobs_worker")
         _works_as_worker(pool)
+        _cannot_grant(pool)
     finally:
         pool.execute("DROP OWNED BY jobs_worker; DROP ROLE jobs_worker")
+
+
+def _cannot_grant(pool: colonnade.sync.Pool) -> None:
+    """For a role that has rights but may not grant them, GRANT only warns."""
+    pool.execute("DROP ROLE IF EXISTS jobs_friend; CREATE ROLE jobs_friend")
+
+    def become(connection: colonnade.sync.Connection) -> None:
+        connection.execute("SET ROLE jobs_worker")
+
+    dsn = pool._connect_args[0]
+    try:
+        with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, setup=become) as workers:
+            with pytest.raises(jobs.QueueDefinitionError, match="may not grant"):
+                jobs.grant_queue(workers, "mine", "jobs_friend")
+    finally:
+        pool.execute("DROP ROLE jobs_friend")
 
 
 def _works_as_worker(pool: colonnade.sync.Pool) -> None:

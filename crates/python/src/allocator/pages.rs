@@ -1,9 +1,10 @@
 //! Blocks made of whole pages: mapped, remapped to grow, unmapped.
 //!
 //! Computations fill the blocks that they ask for: a selection, the numbers of groups. The kernel
-//! is asked for huge pages for these: handing out 512 small ones takes longer than most computations
-//! need to fill them. Columns that grow, and buffers for the worst case of a compressor, do without:
-//! the part of a huge page that is not reached would count as used memory.
+//! is asked for huge pages for these: handing out 512 small ones takes longer than most
+//! computations need to fill them. Columns that grow, and buffers for the worst case of a
+//! compressor, do without: the part of a huge page that is not reached would count as used
+//! memory.
 
 #[cfg(target_os = "linux")]
 mod linux {

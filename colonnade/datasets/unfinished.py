@@ -1,7 +1,8 @@
 """A dataset that is not complete yet: a folder beside the final one, and a record of its parts.
 
 The record is a file of JSON lines, to which a line is added for each finished part. A line that was
-cut by a crash is ignored, and files that no line names are removed when the run is continued.
+cut by a crash is ignored, and files that no line names are removed when the run is continued. Each
+line has a checksum of itself and of the lines before it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import shutil
 import stat
 import sys
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _RECORD = "record.ndjson"
 _LOCK = "lock"
+_CHECKSUM = "checksum"
 # A dataset that gives way to this one.
 _OLDER = "older"
 _BEGIN_ANEW = "overwrite=True without resume=True removes it and begins anew"
@@ -39,6 +42,7 @@ class Unfinished:
         self._sync = sync
         self._lock: int | None = None
         self._is_new = False
+        self._checksum = 0
         #: The parts of this and of earlier runs: the path of the folder, its keys and its files.
         self.parts: list[tuple[str, list[str | None], list[WrittenFile]]] = []
         self._runs: list[str] = []
@@ -84,7 +88,8 @@ class Unfinished:
             older.rename(self.final)
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir()
-        (self.folder / _RECORD).write_text(_line({"dataset": identity}), "utf-8")
+        self._checksum = 0
+        (self.folder / _RECORD).write_text(self._line({"dataset": identity}), "utf-8")
 
     def resume(self, identity: dict[str, Any]) -> bool:
         """Continue an earlier run of the same dataset; False if there is none.
@@ -100,7 +105,7 @@ class Unfinished:
                 return False
             known = dict(lines[0]["dataset"])
             read = [_read(line) for line in lines[1:]]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise InterfaceError(
                 f"{self.folder / _RECORD} is damaged: the export cannot be continued",
                 hint=_BEGIN_ANEW,
@@ -218,7 +223,7 @@ class Unfinished:
 
     def _append(self, line: dict[str, Any]) -> None:
         with (self.folder / _RECORD).open("a", encoding="utf-8") as record:
-            record.write(_line(line))
+            record.write(self._line(line))
             record.flush()
             if self._sync:
                 os.fsync(record.fileno())
@@ -230,7 +235,21 @@ class Unfinished:
         whole = raw[: raw.rfind(b"\n") + 1]
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
-        return list(map(json.loads, whole.splitlines()))
+        return [self._checked(json.loads(line)) for line in whole.splitlines()]
+
+    def _line(self, content: dict[str, Any]) -> str:
+        self._checksum = zlib.crc32(_json(content).encode("ascii"), self._checksum)
+        return _json({**content, _CHECKSUM: self._checksum}) + "\n"
+
+    def _checked(self, line: Any) -> dict[str, Any]:
+        """The content of a line. Raises ValueError if it, or one before it, was changed."""
+        if not isinstance(line, dict):
+            raise TypeError(line)
+        checksum = line.pop(_CHECKSUM)
+        self._checksum = zlib.crc32(_json(line).encode("ascii"), self._checksum)
+        if checksum != self._checksum:
+            raise ValueError(line)
+        return line
 
     def _remove_unknown(self) -> None:
         known = {
@@ -267,8 +286,8 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _line(content: dict[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":"))
 
 
 def _read(line: dict[str, Any]) -> str | tuple[str, list[str | None], list[WrittenFile]]:

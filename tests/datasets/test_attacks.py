@@ -70,6 +70,30 @@ def test_a_dataset_that_appears_meanwhile_is_not_replaced(
     assert write(conn, place, resume=True, overwrite=True).rows == 1000
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [*lines[:3], *lines[4:]],
+        lambda lines: [*lines[:3], lines[2], *lines[3:]],
+        lambda lines: [*lines[:-1], lines[-1].replace(b'"keys":["3"]', b'"keys":["5"]')],
+    ],
+)
+def test_a_changed_record_is_damaged(
+    conn: sync.Connection, tmp_path: Path, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """A line is missing, is there twice, or has another value: no rows are left out for it."""
+    record = tmp_path / ".out.unfinished" / "record.ndjson"
+    with pytest.raises(Stop):
+        write(conn, tmp_path / "out", progress=stop)
+    lines = record.read_bytes().splitlines(keepends=True)
+    assert change(lines) != lines
+    record.write_bytes(b"".join(change(lines)))
+    with pytest.raises(InterfaceError, match="is damaged"):
+        write(conn, tmp_path / "out", resume=True)
+    record.write_bytes(b"".join(lines))
+    assert write(conn, tmp_path / "out", resume=True).rows == 1000
+
+
 def test_links_to_folders_are_other_files(conn: sync.Connection, tmp_path: Path) -> None:
     place = tmp_path / "out"
     write(conn, place)

@@ -39,6 +39,9 @@ class Gathered(Mapping[str, Any]):
         error = self.errors.get(name)
         if error is not None:
             raise error
+        if name not in self._results:
+            known = ", ".join(map(_printable, self._names))
+            raise KeyError(f"no query has the name {shown(name)}; there are: {known}")
         return self._results[name]
 
     def __contains__(self, name: object) -> bool:

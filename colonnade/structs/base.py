@@ -80,6 +80,13 @@ class Struct(Instance, metaclass=Indexable):
         given = source
         if isinstance(source, Columns):
             given = source._batch  # noqa: SLF001 - without a way over C
+        elif isinstance(source, dict):
+            for field, values in source.items():
+                if isinstance(values, list | tuple):
+                    raise TypeError(
+                        f"{cls.__name__}.pack: {shown(field)} is a {class_name(values)}: make an"
+                        " array of it, with np.array or pyarrow.array"
+                    )
         return Columns(definition.pack(given, name))
 
     @classmethod

@@ -106,7 +106,7 @@ def test_dead_letters_are_shown_and_requeued(dsn: str, queue: jobs.Queue) -> Non
     assert [letter["user_id"] for letter in letters] == [7, 8, 9]
     assert {letter["job_reason"] for letter in letters} == {"no such user"}
     _, err = run_jobs(dsn, "requeue", "emails", str(ids[0]))
-    assert err == "1 dead letter made a job again\n"
+    assert err == "1 dead letter requeued\n"
     _, err = run_jobs(dsn, "requeue", "emails", str(ids[0]), str(ids[1]), status=1)
     assert "1 of the ids are not of dead letters" in err
     out, _ = run_jobs(dsn, "requeue", "emails", "--all", "--json")

@@ -201,6 +201,11 @@ def test_missing_and_repeated_arguments() -> None:
         Struct()
 
 
+def test_pack_says_what_to_do_with_lists() -> None:
+    with pytest.raises(TypeError, match=r"Person\.pack: .*login.* is a list: make an array"):
+        Person.pack({"login": ["a", "b"], "id": np.array([1, 2])})
+
+
 def test_aliases() -> None:
     element = TypeVar("element", bound=np.generic)
     vector = TypeAliasType("vector", np.ndarray[Any, np.dtype[element]], type_params=(element,))

@@ -97,7 +97,8 @@ def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:
     if min_size < 0:
         raise ValueError("min_size is expected to be greater or equal to zero")
     if min_size > max_size:
-        raise ValueError("min_size is greater than max_size")
+        msg = f"min_size is greater than max_size: {min_size} > {max_size} (both are 10 by default)"
+        raise ValueError(msg)
     if init_size is None:
         return
     if init_size < 0:

@@ -164,7 +164,7 @@ def requeue(
         raise click.UsageError("name the ids of dead letters, or pass --all")
     with opened(target, schema) as place:
         done = place.queue(name).requeue(list(set(ids)) or None)
-    _told({"requeued": done}, f"{count(done, 'dead letter')} made a job again", as_json=as_json)
+    _told({"requeued": done}, f"{count(done, 'dead letter')} requeued", as_json=as_json)
     missing = len(set(ids)) - done
     if missing > 0:
         click.echo(f"colonnade: {missing} of the ids are not of dead letters", err=True)

@@ -198,7 +198,6 @@ _BY_CLASS: tuple[tuple[type[BaseException], type[Error]], ...] = (
     (errors.ProtocolError, OperationalError),
     (errors.InterfaceError, InterfaceError),
     (errors.InternalClientError, InternalError),
-    (OSError, OperationalError),
 )
 
 
@@ -206,11 +205,15 @@ def translated(error: BaseException) -> Error | None:
     """Translate a driver's error to one of this module; None for any other exception.
 
     None means that the caller raises the exception unchanged: an error of this module, Ctrl-C, or
-    a Python error such as TypeError. The notes of the driver's error are copied.
+    a Python error such as TypeError. The notes of the driver's error are copied. Those of an OSError
+    are in the text: they have the server's address, and SQLAlchemy shows nothing but the text.
     """
+    notes = getattr(error, "__notes__", ())
+    if isinstance(error, OSError):
+        return OperationalError("; ".join([str(error), *notes]))
     made = _made(error)
     if made is not None:
-        for note in getattr(error, "__notes__", ()):
+        for note in notes:
             made.add_note(note)
     return made
 
@@ -218,7 +221,6 @@ def translated(error: BaseException) -> Error | None:
 def _made(error: BaseException) -> Error | None:
     for kind, target in _BY_CLASS:
         if isinstance(error, kind):
-            # str(error), because the first argument of an OSError is its errno.
             return target(str(error))
     if not isinstance(error, errors.PostgresError):
         return None

@@ -198,6 +198,11 @@ def test_the_notes_of_a_refused_login_come_along(dsn: str) -> None:
     assert any("while connecting to" in note for note in caught.value.__notes__)
 
 
+def test_a_server_that_is_not_reached_is_named_in_the_text() -> None:
+    with pytest.raises(dbapi.OperationalError, match="refused; while connecting to 127.0.0.1:1"):
+        dbapi.connect("postgresql://127.0.0.1:1/none")
+
+
 def test_an_error_without_notes_gets_none() -> None:
     made = translated(errors.InterfaceError("x"))
     assert not hasattr(made, "__notes__")

@@ -205,8 +205,8 @@ def translated(error: BaseException) -> Error | None:
     """Translate a driver's error to one of this module; None for any other exception.
 
     None means that the caller raises the exception unchanged: an error of this module, Ctrl-C, or
-    a Python error such as TypeError. The notes of the driver's error are copied. Those of an OSError
-    are in the text: they have the server's address, and SQLAlchemy shows nothing but the text.
+    a Python error such as TypeError. The notes of the driver's error are copied. Those of an
+    OSError are in the text: they have the server's address, and SQLAlchemy shows only the text.
     """
     notes = getattr(error, "__notes__", ())
     if isinstance(error, OSError):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from examples.service.admission.admitted import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
+
+    from examples.service.admission.admitted import Admitted
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -23,20 +23,21 @@ _WEIGHT = 0.05
 #: Work is refused on arrival if it would wait for this part of its time.
 _SURE = 0.9
 
-#: The `time.monotonic()` from which the answer to this request is of no use.
-useful_until: ContextVar[float] = ContextVar("useful_until", default=math.inf)
-
 
 class TooLateError(Exception):
     """Nobody would use the result of this work any more, so it was not begun."""
+
+    def __init__(self, request: Admitted) -> None:
+        super().__init__(f"the work for {request.route} would be too late")
+        self.request = request
 
 
 class Beside:
     """One thread, which holds neither the loop nor, mostly, the interpreter.
 
-    Its line tells how long the next one waits, so work that would be late is refused when it
-    arrives. What was expected wrongly is refused when its turn comes: done in vain, it would make
-    all behind it late, too.
+    Work waits in one line, whose length tells how long the next piece will wait: a piece that would
+    be late is refused on arrival. If the estimate was wrong, it is refused when its turn comes,
+    because work that nobody uses delays all that waits behind it.
     """
 
     def __init__(self) -> None:
@@ -44,26 +45,20 @@ class Beside:
         self._in_line = 0
         self._mean = self._ended = 0.0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Wait for the piece of work under way, and drop the others."""
         self._thread.shutdown(cancel_futures=True)
 
     async def run(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call the function in the thread; raises TooLateError if its turn comes too late."""
-        until, asked = useful_until.get(), time.monotonic()
-        if self._in_line and self._in_line * self._mean >= _SURE * (until - asked):
-            raise TooLateError
+        request, asked = admitted.get(), time.monotonic()
+        wait = self._in_line * self._mean
+        if request is not None and self._in_line and wait >= _SURE * (request.until - asked):
+            raise TooLateError(request)
 
         def work() -> _T:
-            if time.monotonic() >= until:
-                raise TooLateError
+            if request is not None and time.monotonic() >= request.until:
+                raise TooLateError(request)
             try:
                 return function(*args, **kwargs)
             finally:
@@ -76,7 +71,7 @@ class Beside:
             self._in_line -= 1
 
     def _note_end(self, asked: float) -> None:
-        """Count the time that one piece of work makes those behind it wait."""
+        """Count the time for which one piece of work made those behind it wait."""
         now = time.monotonic()
         seconds = now - max(asked, self._ended)
         self._ended = now

@@ -82,8 +82,8 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         client = await stack.enter_async_context(
             aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         )
-        beside = stack.enter_context(Beside())
-        store = await beside.run(_fetched, settings.dsn)
+        beside = stack.enter_context(contextlib.closing(Beside()))
+        store = await asyncio.to_thread(_fetched, settings.dsn)
         jobs = await stack.enter_async_context(search_jobs(pool, settings.grace / 10))
         stack.push_async_callback(_cancel, searching)
         gate = _gate(settings, pool, monitor)

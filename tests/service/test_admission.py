@@ -7,6 +7,7 @@ from collections import deque
 
 import pytest
 
+from examples.service.admission.admitted import Admitted
 from examples.service.admission.allowance import Allowance
 from examples.service.admission.drain_rate import DrainRate
 from examples.service.admission.gate import Gate, Refusal, Rule, Signal
@@ -123,6 +124,37 @@ def test_a_deadline_out_of_reach_is_refused_also_the_clients_own() -> None:
     answer = gate.enter("/timely", now, seconds_max=0.01)
     assert isinstance(answer, Refusal)
     assert answer.cause == "deadline"
+
+
+def test_what_was_given_up_tells_nothing_of_how_fast_the_route_answers() -> None:
+    gate, given_up = Readings().gate(), 0
+    now, under_way = 0.0, deque[float]()
+    for step in range(400):
+        now = step * 0.01
+        if gate.enter("/timely", now) is None:
+            under_way.append(now)
+            # Half of them are refused by whoever would have done their work.
+            if step % 2 and len(under_way) > 1:
+                assert gate.give_up("/timely", under_way.pop(), now).cause == "deadline"
+                given_up += 1
+        if step % 5 == 0 and under_way:
+            under_way.popleft()
+            gate.leave("/timely", now)
+    assert given_up > 20
+    assert gate.load == len(under_way)
+    # Twenty a second leave, as without them.
+    assert 8 <= len(under_way) <= 11
+    assert gate.refused["deadline"] > 200
+
+
+def test_a_request_ends_once() -> None:
+    gate = Readings().gate()
+    for ends in (Admitted.leave, Admitted.give_up):
+        assert gate.enter("/light", 1.0) is None
+        request = Admitted(gate, "/light", 1.0, math.inf)
+        ends(request)
+        request.leave()
+        assert gate.load == 0
 
 
 def test_a_burst_after_a_rest_is_not_taken_for_a_slow_route() -> None:

@@ -169,10 +169,18 @@ class Gate:
         rule = self._rules.get(route)
         return math.inf if rule is None else rule.seconds_max
 
-    def give_up(self, now: float) -> Refusal:
-        """Refuse an admitted request whose turn came too late; it `leave`s as usual."""
+    def give_up(self, route: str, entered: float, now: float) -> Refusal:
+        """Refuse a request that was admitted, and whose work was not begun; it does not `leave`.
+
+        It was not answered, so it tells nothing of how fast the route answers.
+        """
+        rule = self._rules.get(route)
+        weight = 0.0 if rule is None else rule.weight
+        if rule is not None:
+            self._traffic[route].entered.remove(entered)
+            self._load -= weight
         self.refused["deadline"] += 1
-        return Refusal("deadline", self._retry_after(0, now))
+        return Refusal("deadline", self._retry_after(weight, now))
 
     def drain(self) -> None:
         """Refuse everything from now on: the process ends."""

@@ -6,8 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from examples.service.admission.admitted import Admitted, admitted
 from examples.service.admission.refusals import body_of, headers_of
-from examples.service.beside import useful_until
 
 if TYPE_CHECKING:
     from examples.service.account import App, Message, Receive, Send
@@ -44,12 +44,14 @@ class Admission:
         if refusal is not None:
             await _refuse(send, refusal)
             return
-        limit = useful_until.set(now + _BEGUN_BY * min(patience, gate.seconds_max(route)))
+        until = now + _BEGUN_BY * min(patience, gate.seconds_max(route))
+        request = Admitted(gate, route, now, until)
+        before = admitted.set(request)
         try:
             await self._app(scope, receive, send)
         finally:
-            useful_until.reset(limit)
-            gate.leave(route, time.monotonic())
+            admitted.reset(before)
+            request.leave()
 
 
 def _patience(text: bytes | None) -> float:

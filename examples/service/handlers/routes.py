@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
@@ -37,6 +36,6 @@ async def answer(
         return await handler(runtime, parameters)
     except BadRequestError as error:
         return of_problem(400, "Bad request", str(error))
-    except TooLateError:
-        refusal = runtime.gate.give_up(time.monotonic())
+    except TooLateError as error:
+        refusal = error.request.give_up()
         return Answer(503, body_of(refusal), PROBLEM, headers_of(refusal))

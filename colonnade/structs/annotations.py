@@ -81,6 +81,8 @@ _PYTHON: dict[Any, Spec] = {
     dt.date: ("made", "datetime64[D]", _times.take_date, _times.make_date),
     dt.timedelta: ("made", "timedelta64[us]", _times.take_timedelta, _times.make_timedelta),
 }
+# A name that stands for itself would have no end.
+_NAMES_MOST = 100
 _EXAMPLES = 'int, str, "datetime64[s]", "int32", list[str], float | None'
 
 
@@ -103,7 +105,7 @@ def is_class_variable(annotation: Any) -> bool:
 
 def _evaluated(place: str, annotation: Any, scope: Mapping[str, Any]) -> Any:
     """Return what a text or an alias names, unless a text is the name of a type itself."""
-    while True:
+    for _ in range(_NAMES_MOST):
         if _is_alias(annotation):
             annotation = annotation.__value__
             continue
@@ -122,6 +124,9 @@ def _evaluated(place: str, annotation: Any, scope: Mapping[str, Any]) -> Any:
                 f"{place}: {shown(text)} is no type of a field ({error}): use one such as "
                 f"{_EXAMPLES}"
             ) from error
+    raise TypeError(
+        f"{place}: its type is a name that stands for itself: use one such as {_EXAMPLES}"
+    )
 
 
 def _is_alias(annotation: Any) -> bool:

@@ -219,6 +219,15 @@ def test_aliases() -> None:
     assert found.one is None
 
 
+ITSELF: Any = TypeAliasType("ITSELF", "ITSELF")
+
+
+def test_an_alias_that_stands_for_itself_is_refused() -> None:
+    kind: Any = type("Endless", (Struct,), {"__annotations__": {"one": ITSELF}})
+    with pytest.raises(TypeError, match=r"Endless\.one: its type is a name that stands for itself"):
+        struct(kind)
+
+
 def test_text_annotations() -> None:
     namespace: dict[str, Any] = {"Optional": Optional, "Extra": Extra}
     source = """

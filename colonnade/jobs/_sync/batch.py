@@ -176,10 +176,10 @@ class Batch:
         self._settled_as(event, wanted, done)
 
     def _answer(self, connection: Any, wanted: NDArray[np.int64], call_for: CallFor) -> list[int]:
-        """Ask the server for those that may still be held; return the ids that it settled.
+        """Send the ids that this batch may still hold; return those that the server settled.
 
-        What is settled counts as lost. It is not asked for: beside it, the rest of a range would
-        look like the whole range.
+        An id that was settled before counts as lost. It is not sent: with it, the rest of its range
+        would look like the whole range.
         """
         import numpy as np
 

@@ -28,6 +28,8 @@ _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
 _WAIT_LEAST_S = 0.005
 _GIVE_BACK_S = 1.0
+# So many jobs that cannot be read are put out of the way by one call.
+_UNREADABLE_MOST = 10
 # The lease of a job that is to be removed at once.
 _SHORT_LEASE_S = 60.0
 
@@ -114,8 +116,10 @@ def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
     """Get jobs; one with a value that columns cannot hold must not keep all others from it.
 
     Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so it
-    is out of the way, and becomes a dead letter when it has no attempts left.
+    is out of the way, and becomes a dead letter when it has no attempts left. After several such
+    jobs the error is raised, because it may be this caller that cannot read any.
     """
+    unreadable = 0
     while True:
         try:
             if lease is not None:
@@ -123,10 +127,13 @@ def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
             return _taken(queue, limit) if limit > 1 else _taken_by_lease(queue)
         except DecodeError as error:
             if limit == 1:
+                unreadable += 1
                 _logger.warning(
                     "a job of the queue %s cannot be read, and waits for the end of its lease: %s",
                     *(queue.definition, error),
                 )
+            if unreadable == _UNREADABLE_MOST:
+                raise
             limit = max(limit // 2, 1)
 
 

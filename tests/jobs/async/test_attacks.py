@@ -16,7 +16,7 @@ import pytest
 
 import colonnade
 from colonnade import jobs
-from colonnade.errors import InterfaceError
+from colonnade.errors import DecodeError, InterfaceError
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
@@ -121,6 +121,20 @@ async def test_an_old_snapshot_cannot_count_a_queue_of_limited_length(
         with pytest.raises(InterfaceError, match="READ COMMITTED"):
             await queue.add({"a": [3, 4]}, connection=connection)
     assert await queue.length() == 2
+
+
+@pytest.mark.parametrize("lease", [60.0, None])
+async def test_a_caller_that_can_read_no_job_does_not_use_up_the_queue(
+    pool: colonnade.Pool, layout: LayoutName, lease: float | None
+) -> None:
+    queue = await jobs.create_queue(pool, "work", {"day": "date"}, layout=layout)
+    await queue.add([(dt.date.max,)] * 25 + [(dt.date(2026, 1, 1),)])
+    for put_away in (10, 20):
+        with pytest.raises(DecodeError):
+            await queue.get(lease=lease, timeout=0)
+        assert (await queue.stats()).leased == put_away
+    batch = await queue.get(lease=lease, timeout=0)
+    assert batch.columns.to_pydict()["day"] == [dt.date(2026, 1, 1)]
 
 
 @pytest.mark.parametrize("lease", [60.0, None])

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import colonnade
-from colonnade.errors import InterfaceError
+from colonnade.errors import DecodeError, InterfaceError
 from colonnade.jobs import sync as jobs
 
 if TYPE_CHECKING:
@@ -105,6 +105,20 @@ def test_an_old_snapshot_cannot_count_a_queue_of_limited_length(
         with pytest.raises(InterfaceError, match="READ COMMITTED"):
             queue.add({"a": [3, 4]}, connection=connection)
     assert queue.length() == 2
+
+
+@pytest.mark.parametrize("lease", [60.0, None])
+def test_a_caller_that_can_read_no_job_does_not_use_up_the_queue(
+    pool: colonnade.sync.Pool, layout: LayoutName, lease: float | None
+) -> None:
+    queue = jobs.create_queue(pool, "work", {"day": "date"}, layout=layout)
+    queue.add([(dt.date.max,)] * 25 + [(dt.date(2026, 1, 1),)])
+    for put_away in (10, 20):
+        with pytest.raises(DecodeError):
+            queue.get(lease=lease, timeout=0)
+        assert (queue.stats()).leased == put_away
+    batch = queue.get(lease=lease, timeout=0)
+    assert batch.columns.to_pydict()["day"] == [dt.date(2026, 1, 1)]
 
 
 @pytest.mark.parametrize("lease", [60.0, None])

@@ -148,7 +148,7 @@ class Unfinished:
     def complete(self) -> None:
         """Give the dataset its final name, in the place of an older one.
 
-        Who calls this has looked what is there.
+        The caller has checked what is there.
         """
         if self._sync:
             for folder, _, _ in os.walk(self.data):

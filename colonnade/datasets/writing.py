@@ -166,7 +166,7 @@ class Writing:
             unfinished.record_run(snapshot)
             self._write_all(connection, source.batch_rows(empty), report)
             dataset = self._dataset()
-            # Somebody may have put something there meanwhile.
+            # Another program may have used the name while the parts were written.
             _check_final(unfinished.final, overwrite=overwrite)
             unfinished.complete()
         return dataset

@@ -263,8 +263,9 @@ class _Before:
     def check(self, now: State, snapshot: _Snapshot, reset: str) -> None:
         """Raise InterfaceError if the state is not for this table on this server, or is newer.
 
-        A crash takes transactions along that were seen, and had not reached the disk: aborted ones,
-        and those that did not wait for it. Their numbers are used again. It resets the statistics.
+        A crash loses transactions that a read has seen and that had not reached the disk: aborted
+        ones, and those of `synchronous_commit = off`. The server then gives others their numbers. A
+        crash also resets the server's statistics, and so it is noticed here.
         """
         for name, said in _OTHER.items():
             if self._state[name] == now[name]:

@@ -1,4 +1,4 @@
-"""Exports back to back, and pings beside them: how much one program sends, and who waits for it."""
+"""Exports back to back by some readers, and pings beside them: who waits for what is sent."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Exports:
     """What a variant did, a figure for each round."""
 
     title: str
+    readers: int
     each_second: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
     """Of the service, for one export."""
@@ -45,10 +46,10 @@ class Exports:
 
 
 async def exports(
-    services: Mapping[str, Running], on: Stage, *, rounds: int, seconds: float
+    services: Mapping[str, Running], on: Stage, *, readers: int, rounds: int, seconds: float
 ) -> list[Exports]:
     """Measure each variant in turn, in some rounds."""
-    results = {name: Exports(running.variant.title) for name, running in services.items()}
+    results = {name: Exports(running.variant.title, readers) for name, running in services.items()}
     for _ in range(rounds):
         for name, service in services.items():
             await _measure(results[name], service, on, seconds)
@@ -60,21 +61,23 @@ async def _measure(result: Exports, service: Running, on: Stage, seconds: float)
         await sent(client, itertools.repeat(_PING), PINGS, 0.5)
         idle = await sent(client, itertools.repeat(_PING), PINGS, seconds)
         meter = Meter(roles_of(service, on))
-        reading = asyncio.create_task(_read(service.port, seconds))
+        reading = asyncio.gather(*(_read(service.port, seconds) for _ in range(result.readers)))
         busy = await sent(client, itertools.repeat(_PING), PINGS, seconds)
         usage = meter.read()
         read = await reading
-    result.each_second.append(read["exports"] / read["seconds"])
-    result.cpu_seconds.append(usage.share("service") * read["seconds"] / max(read["exports"], 1))
+    each_second = sum(one["exports"] / one["seconds"] for one in read)
+    errors = [error for one in read for error in one["errors"]]
+    result.each_second.append(each_second)
+    result.cpu_seconds.append(usage.share("service") / each_second if each_second else 0.0)
     result.idle_p99.append(idle.percentile(99))
     result.busy_p99.append(busy.percentile(99))
-    result.failed += len(read["errors"]) + idle.sent - len(idle.good) + busy.sent - len(busy.good)
+    result.failed += len(errors) + idle.sent - len(idle.good) + busy.sent - len(busy.good)
     shares = ", ".join(f"{role} {usage.share(role):.0%}" for role in usage.by_role)
     result.limits.append(f"{shares}, others {usage.others * usage.processors:.0%}")
     print(
-        f"  {result.title}: {result.each_second[-1]:.2f} exports/s, ping p99"
+        f"  {result.title}: {each_second:.2f} exports/s by {result.readers}, ping p99"
         f" {result.idle_p99[-1] * 1e3:.1f} -> {result.busy_p99[-1] * 1e3:.1f} ms;"
-        f" {result.limits[-1]} {read['errors'] or ''}",
+        f" {result.limits[-1]} {errors or ''}",
         flush=True,
     )
 

@@ -43,17 +43,17 @@ def contest_lines(workload: Workload, results: Iterable[Result]) -> Iterator[str
 
 def export_lines(results: Iterable[Exports]) -> Iterator[str]:
     """What each sent, and what became of the pings."""
-    yield "Exports of 300,000 rows, one after the other, with 50 pings a second beside them"
+    yield "Exports of 300,000 rows, back to back, with 50 pings a second beside them"
     yield ""
-    yield "| variant | exports/s | CPU s/export | ping p99 idle | ping p99 beside | failed |"
-    yield "|---|---|---|---|---|---|"
+    yield "| variant | readers | exports/s | CPU s/export | ping p99 idle | beside | failed |"
+    yield "|---|---|---|---|---|---|---|"
     for result in results:
         yield (
-            f"| {result.title} | {result.median('each_second'):.2f}"
+            f"| {result.title} | {result.readers} | {result.median('each_second'):.2f}"
             f" | {result.median('cpu_seconds'):.2f} | {result.median('idle_p99') * 1e3:.1f} ms"
             f" | {result.median('busy_p99') * 1e3:.1f} ms | {result.failed} |"
         )
     yield ""
     for result in results:
-        yield f"- {result.title}: {result.limits[-1]}"
+        yield f"- {result.title} with {result.readers}: {result.limits[-1]}"
     yield ""

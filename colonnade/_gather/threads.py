@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -9,7 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from colonnade._gather.shared_errors import own
-from colonnade._transport.blocking import least, remaining
+from colonnade._transport.blocking import RECOVERY_TIMEOUT_S, deadline, least, remaining
 from colonnade.errors import QueryCanceledError
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 
 # After the end of the time, the workers' own reports are awaited for this time.
 _REPORT_S = 0.002
-# A query that begins at the moment when it is stopped is stopped again after this time.
+# A query that is stopped without an answer is stopped again after this time.
 _AGAIN_S = 0.02
 # A thread that waits for another gather's query looks after this time whether it is still wanted.
 _LOOK_AGAIN_S = 0.05
 
 
 class Crew:
-    """The workers of one gather. A thread is stopped by the end of its connection.
+    """The workers of one gather. A thread is stopped by the end of its query.
 
     A thread that waits for a connection cannot be stopped: it ends when it is served.
     """
@@ -52,8 +53,8 @@ class Crew:
     def run(self, work: Work, count: int, seconds: float | None) -> None:
         """Run `count` workers to their end, or for so many seconds.
 
-        If one fails, or Ctrl-C strikes, the queries of the others are ended on the server, and
-        their connections are closed. Raises the first failure; the end of the time is none.
+        If one fails, or Ctrl-C strikes, the queries of the others are ended on the server. Raises
+        the first failure; the end of the time is none.
         """
         if count == 1 and seconds is None:
             work()
@@ -78,19 +79,29 @@ class Crew:
             raise
 
     def stop(self) -> None:
-        """End the queries that are running, and let none begin."""
+        """End the queries that are running, and let none begin.
+
+        A cancel request that arrives before its query has no effect, so it is repeated until the
+        worker has its answer. Connections that give none are closed.
+        """
         with self._lock:
             self.is_stopped = True
+        with contextlib.suppress(TimeoutError), deadline(RECOVERY_TIMEOUT_S):
+            while self._each_running(_cancel):
+                remaining()  # raises if the time is over
+                time.sleep(_AGAIN_S)
+        self._each_running(_abort)
+
+    def _each_running(self, end: Callable[[Any], None]) -> bool:
+        """Call a function with each connection at work; return whether there was one."""
+        with self._lock:
             running = self._running.copy()
-        while running:
-            for conversation in running:
-                # The lock keeps its worker from giving it back: it would be another caller's.
-                with self._lock:
-                    if conversation in self._running:
-                        conversation.break_off()
-            time.sleep(_AGAIN_S)
+        for conversation in running:
+            # The lock keeps its worker from giving it back: it would be another caller's.
             with self._lock:
-                running = self._running.copy()
+                if conversation in self._running:
+                    end(conversation)
+        return bool(running)
 
 
 class SharedReads:
@@ -158,6 +169,18 @@ class _Read:
         self.crew = Crew()
         self.future: Future[Any] = Future()
         self.callers = 0
+
+
+def _cancel(conversation: Any) -> None:
+    if conversation.cancel_request is None:
+        conversation.transport.abort()
+        return
+    with contextlib.suppress(OSError):
+        conversation.transport.send_cancel(conversation.cancel_request)
+
+
+def _abort(conversation: Any) -> None:
+    conversation.transport.abort()
 
 
 def _raise(failure: BaseException | None) -> None:

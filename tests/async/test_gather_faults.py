@@ -54,6 +54,34 @@ async def test_a_fault_harms_no_other_connection(
                     pool.terminate()
 
 
+@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("names", [("wrong", "slow"), ("slow", "wrong")], ids=" then ".join)
+async def test_a_query_that_begins_after_the_gather_has_failed(
+    doors: FaultProxy, dsn: str, names: tuple[str, str], at: int
+) -> None:
+    # On its way to the server, the cancel request overtakes the query.
+    texts = {"wrong": "SELECT 1 / 0", "slow": "SELECT 1 FROM pg_sleep(60)"}
+    queries = {name: Query.value(texts[name]) for name in names}
+    settings = {"application_name": "gather-late"}
+    busy = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE application_name = 'gather-late' AND state <> 'idle'
+    """
+    with doors.door() as door:
+        watcher = await colonnade.connect(dsn)
+        async with colonnade.create_pool(
+            door.dsn, min_size=2, max_size=2, server_settings=settings
+        ) as pool:
+            door.arm(Fault(Kind.DELAY, Way.CLIENT, at))
+            with pytest.raises(colonnade.errors.DivisionByZeroError):
+                await pool.gather(queries, order="given")
+            give_up = time.monotonic() + _BOUND_S
+            while await watcher.fetchval(busy):
+                assert time.monotonic() < give_up, "the slow query is still running"
+            assert await pool.fetchval("SELECT 1") == 1
+        await watcher.close()
+
+
 async def test_a_server_that_ends_its_backends(dsn: str) -> None:
     settings = {"application_name": "gather-death"}
     kill = """

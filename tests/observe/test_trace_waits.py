@@ -231,7 +231,7 @@ async def test_an_open_wait_is_explained_at_the_end() -> None:
 
 async def test_the_waits_of_a_query_are_its_phases(dsn: str) -> None:
     async def asks() -> None:
-        await connection.fetch("SELECT pg_sleep(0.02)")
+        await connection.fetch("SELECT pg_sleep(0.2)")
 
     async with await colonnade.connect(dsn) as connection, observe.trace() as timeline:
         await asyncio.create_task(asks(), name="asks")
@@ -239,8 +239,8 @@ async def test_the_waits_of_a_query_are_its_phases(dsn: str) -> None:
     assert {"prepare", "server"} <= kinds
     assert kinds <= {"prepare", "send", "server", "transfer", "decode", "unknown"}
     asked = next(task for task in timeline.summary().tasks if task.name == "asks")
-    assert asked.seconds["server"] > 0.01
-    assert asked.seconds.get("unknown", 0.0) < 0.001
+    assert asked.seconds["server"] > 0.1
+    assert asked.seconds.get("unknown", 0.0) < 0.05 * sum(asked.seconds.values())
 
 
 async def test_the_phases_are_those_of_the_timing(dsn: str) -> None:

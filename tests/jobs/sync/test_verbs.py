@@ -97,13 +97,13 @@ def test_order_is_priority_then_id(queue: jobs.Queue) -> None:
 
 
 def test_a_delayed_job_is_got_at_its_time(queue: jobs.Queue) -> None:
-    queue.add({"a": [1, 2]}, delay=[60, 0.3])
-    assert not queue.get(timeout=0)
+    # No look by the clock alone: the job's own time wakes the waiting `get`.
+    queue.poll = 30.0
     began = time.monotonic()
-    batch = queue.get(timeout=10)
+    queue.add({"a": [1, 2]}, delay=[60, 0.3])
+    batch = queue.get(timeout=30)
     assert batch.columns["a"].tolist() == [2]
-    # Sooner than the next look by the clock alone.
-    assert 0.1 < time.monotonic() - began < 0.9
+    assert 0.3 <= time.monotonic() - began < 15
     stats = queue.stats()
     assert (stats.total, stats.ready, stats.delayed, stats.leased) == (2, 0, 1, 1)
 
@@ -269,7 +269,7 @@ def test_several_queues_from_left_to_right(pool: colonnade.sync.Pool, queue: job
 def test_get_waits_no_longer_than_asked(queue: jobs.Queue) -> None:
     began = time.monotonic()
     assert not queue.get(timeout=0.2)
-    assert 0.2 <= time.monotonic() - began < 2
+    assert 0.2 <= time.monotonic() - began < 10
 
 
 def test_retry_pauses(pool: colonnade.sync.Pool) -> None:

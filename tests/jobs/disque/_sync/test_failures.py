@@ -129,7 +129,7 @@ def test_the_deadline_of_a_get_is_beyond_its_own_wait(lone: FakeCluster) -> None
         start = time.monotonic()
         with pytest.raises(errors.CommandTimeoutError):
             client.get("q", timeout=0.1)
-        assert 0.25 < time.monotonic() - start < 2
+        assert 0.25 < time.monotonic() - start < 4
 
 
 def test_another_node_takes_over(cluster: FakeCluster) -> None:
@@ -167,7 +167,7 @@ def test_no_node_says_why(cluster: FakeCluster) -> None:
         start = time.monotonic()
         with pytest.raises(errors.NoNodeError, match="cannot connect to 127") as seen:
             client.add("q", b"x", timeout=0.1)
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < 10
         assert seen.value.safe_to_retry
         assert all(node.address in str(seen.value) for node in cluster.nodes)
         cluster.nodes[1].start()

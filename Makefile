@@ -36,6 +36,8 @@ export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 export UV_PYTHON := $(CURDIR)/.tools/bin/python
 export UV_NO_PROGRESS := 1
 unexport VIRTUAL_ENV
+# make exports what its command line sets, and the service refuses names that it does not know.
+unexport SERVICE_ARGS SERVICE_FAULTS_ARGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from examples.service.cache import Cache
 from examples.service.logs import log_as_json, request_id
 from examples.service.settings import Settings, SettingsError
 
+ROOT = Path(__file__).resolve().parents[2]
 NEEDED = {"SERVICE_DSN": "postgresql:///x", "SERVICE_SUPPLIERS": "http://a:1, http://b:2/"}
 
 
@@ -69,3 +72,18 @@ def test_the_cache_forgets_the_old_and_the_least_used() -> None:
     cache.put("c", "3", 10)
     cache.put("d", "4", 10)
     assert [cache.get(key) for key in "acd"] == [None, "3", "4"]
+
+
+def test_make_hands_no_arguments_to_the_service(tmp_path: Path) -> None:
+    makefile = tmp_path / "Makefile"
+    makefile.write_text(f"include {ROOT / 'Makefile'}\nshown:\n\t@env\n")
+    wanted = ["SERVICE_ARGS=--seconds 60", "SERVICE_FAULTS_ARGS=--seconds 3"]
+    made = subprocess.run(
+        ["make", "-f", makefile, "shown", *wanted],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    environment = dict(line.split("=", 1) for line in made.stdout.splitlines() if "=" in line)
+    assert Settings.from_environment({**environment, **NEEDED}).suppliers

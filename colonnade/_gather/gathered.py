@@ -44,6 +44,11 @@ class Gathered(Mapping[str, Any]):
             raise KeyError(f"no query has the name {shown(name)}; there are: {known}")
         return self._results[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The result of a query, or `default` for no name; raises the error of one that failed."""
+        # The error of a query may be a KeyError, too, which `Mapping.get` would take for no name.
+        return self[name] if name in self._names else default
+
     def __contains__(self, name: object) -> bool:
         """Whether a query has this name, failed or not."""
         return name in self._names

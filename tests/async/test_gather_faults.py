@@ -9,6 +9,7 @@ import pytest
 
 import colonnade
 from colonnade import Query
+from colonnade.errors import DeadlineError
 from tests.support.fault_proxy import FaultProxy
 from tests.support.faults import Fault, Kind, Way
 
@@ -52,6 +53,19 @@ async def test_a_fault_harms_no_other_connection(
                         assert name in results.errors or results[name] == int(name)
                     assert len(results.errors) < len(queries)
                     pool.terminate()
+
+
+async def test_a_late_flight_raises_the_deadlines_error(doors: FaultProxy) -> None:
+    # The server says nothing, and the connection's own limit strikes right after the deadline.
+    queries = {name: Query.value("SELECT 1", cost=0) for name in "abc"}
+    with doors.door() as door:
+        async with colonnade.create_pool(
+            door.dsn, min_size=1, max_size=1, command_timeout=_DEADLINE_S
+        ) as pool:
+            door.arm(Fault(Kind.SILENCE, Way.SERVER, 0))
+            with pytest.raises(DeadlineError):
+                await pool.gather(queries, deadline=_DEADLINE_S)
+            pool.terminate()
 
 
 @pytest.mark.parametrize("at", range(5))

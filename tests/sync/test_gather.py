@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -214,6 +215,36 @@ def test_errors_are_returned_one_by_one(pool: colonnade.sync.Pool) -> None:
     ]
 
 
+def test_get_raises_even_a_key_error() -> None:
+    results = Gathered(("wrong", "good"), {"good": 1}, {"wrong": KeyError("of a codec")})
+    with pytest.raises(KeyError, match="of a codec"):
+        results.get("wrong")
+    assert results.get("good") == 1
+    assert results.get("none") is None
+    assert results.get("none", 5) == 5
+
+
+class _Growing(Mapping[str, Any]):
+    """A mapping with a further entry each time that it is read."""
+
+    def __init__(self) -> None:
+        self._reads = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self._reads += 1
+        return iter(["one", "no query"][: self._reads])
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, name: str) -> Any:
+        return Query.value("SELECT 1") if name == "one" else name
+
+
+def test_the_queries_are_those_at_the_call(pool: colonnade.sync.Pool) -> None:
+    assert dict(pool.gather(_Growing())) == {"one": 1}
+
+
 def test_a_wrong_argument_is_the_error_of_its_query(pool: colonnade.sync.Pool) -> None:
     queries = {
         "wrong": Query.value("SELECT $1::int", "x", cost=0),
@@ -258,6 +289,19 @@ def test_a_flight_ends_with_the_deadline(dsn: str) -> None:
         assert results["a"] == 1
         assert isinstance(results.errors["b"], DeadlineError)
         assert pool.fetchval("SELECT 1") == 1
+
+
+def test_a_flight_that_fails_names_the_query_it_waits_for(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, command_timeout=0.1) as pool:
+        queries = {"a": Query.value("SELECT 1", cost=0), "b": _sleep(30, cost=0)}
+        queries["c"] = Query.value("SELECT 2", cost=0)
+        with pytest.raises(TimeoutError) as caught:
+            pool.gather(queries, order="given")
+        assert caught.value.__notes__ == ["in the query 'b' of a gather"]
+        queries["b"] = Query.value("SELECT 1 / 0", cost=0)
+        with pytest.raises(errors.DivisionByZeroError) as named_once:
+            pool.gather(queries, order="given")
+        assert named_once.value.__notes__.count("in the query 'b' of a gather") == 1
 
 
 def test_shared_reads_run_once(pool: colonnade.sync.Pool) -> None:

@@ -68,6 +68,8 @@ class Gather:
         self._ends_at: float | None = None
         self._seconds: float | None = None
         self._raises = True
+        # The errors that were raised with the name of their query.
+        self._raised: list[Exception] = []
 
     def results(
         self,
@@ -78,8 +80,7 @@ class Gather:
         order: Any,
     ) -> Gathered:
         """Ask the queries, and return their results; see `Pool.gather`."""
-        _check_queries(queries)
-        jobs = [Job(name, query, self._costs) for name, query in queries.items()]
+        jobs = [Job(name, query, self._costs) for name, query in _checked(queries).items()]
         _check_choice("on_error", on_error, _ON_ERROR)
         _check_choice("order", order, _ORDERS)
         if limit is not None:
@@ -216,8 +217,9 @@ class Gather:
                     else:
                         job.settle(value)
         except Exception as error:
-            if self._raises:
+            if any(error is raised for raised in self._raised):
                 raise
+            # Of the flight as a whole: the first query without a result is the one it waited for.
             for job in flight:
                 if not job.is_done:
                     self._fail(job, error)
@@ -234,6 +236,7 @@ class Gather:
         error = self._reason(job, error)
         if self._raises:
             error.add_note(f"in the query {shown(job.name)} of a gather")
+            self._raised.append(error)
             raise error
         job.settle(error=error)
 
@@ -256,11 +259,13 @@ class Gather:
         return reason
 
 
-def _check_queries(queries: object) -> None:
+def _checked(queries: object) -> dict[str, Query[Any]]:
+    """The queries as they are now: the caller's mapping may change while it is read."""
     if not isinstance(queries, Mapping):
         msg = f"gather takes a mapping of names to queries, not {shown(queries)}"
         raise TypeError(msg)
-    for name, query in queries.items():
+    checked = dict(queries)
+    for name, query in checked.items():
         if not isinstance(name, str):
             msg = f"the names of a gather's queries must be str, not {shown(name)}"
             raise TypeError(msg)
@@ -272,6 +277,7 @@ def _check_queries(queries: object) -> None:
             raise TypeError(msg)
         if query.shared:
             query.key(name)
+    return checked
 
 
 def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import ArrowColumn, Batch, selection
-from colonnade._shown import class_name, full_name, package_name
+from colonnade._shown import class_name, full_name, package_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,10 @@ _PLAIN: dict[frozenset[type], str] = {
     frozenset({str}): "text",
     frozenset({bytes}): "bytea",
 }
+# A float8 has every whole number up to this size.
+_EXACT_MOST = 1 << 53
+# NumPy would let a longer one overflow; the smallest number of 64 bits is NaT.
+_LONGEST = dt.timedelta(microseconds=(1 << 63) - 1)
 # The dtypes of values that NumPy converts.
 _TIMES: dict[frozenset[type], str] = {
     frozenset({dt.datetime}): "M8[us]",
@@ -52,12 +56,18 @@ def with_column(batch: Batch, name: str, value: Any) -> Batch:
 
 
 def _with(batch: Batch, index: int, name: str, value: Any) -> Batch:
+    package = package_name(type(value))
+    if package == "pandas":
+        value = _as_series(value)
     made = _column(value)
     if made is not None:
         return selection.with_made(batch, index, name, made)
-    if package_name(type(value)) == "pandas" and hasattr(value, "dtype"):
+    if package == "pandas" and hasattr(value, "dtype"):
         # Of a series over a pyarrow array, which `_column` leaves.
         value = value.array.__arrow_array__()
+    elif package == "polars" and str(getattr(value, "dtype", None)) == "Object":
+        # Polars exports the addresses of the objects.
+        raise TypeError("no column is made of Polars' objects: cast the series first")
     elif hasattr(value, "columns"):
         raise TypeError(f"{class_name(value)} is a table, and one array is needed")
     with_arrow = selection.with_arrow(batch, index, name, value)
@@ -81,13 +91,24 @@ def _column(value: Any) -> ArrowColumn | None:
     return None
 
 
+def _as_series(value: Any) -> Any:
+    """A pandas array or index as a series; another object itself."""
+    import pandas as pd
+
+    is_array = isinstance(value, pd.api.extensions.ExtensionArray)
+    is_index = isinstance(value, pd.Index) and value.nlevels == 1
+    return pd.Series(value) if is_array or is_index else value
+
+
 def _of_array(array: Any, mask: Any = None, *, is_utc: bool = False) -> ArrowColumn:
     import numpy as np
 
-    if isinstance(array, np.ma.MaskedArray):
-        mask, array = np.ma.getmaskarray(array), array.data
     if not array.ndim:
         raise TypeError("an array is needed, not a single value")
+    if array.dtype.names is not None:
+        raise TypeError("an array of rows is a table: give each of its fields a name")
+    if isinstance(array, np.ma.MaskedArray):
+        mask, array = np.ma.getmaskarray(array), array.data
     if array.dtype.kind in "OT":
         values: list[Any] = array.tolist()
         if mask is not None:
@@ -96,12 +117,25 @@ def _of_array(array: Any, mask: Any = None, *, is_utc: bool = False) -> ArrowCol
     if array.dtype.kind in "mM":
         missing = np.isnat(array)
         mask = missing if mask is None else mask | missing
-    if mask is not None and (mask.ndim > 1 or not mask.any()):
-        mask = None if not mask.any() else mask.all(axis=tuple(range(1, mask.ndim)))
+    if mask is not None:
+        mask = _of_rows(mask) if mask.any() else None
     made = ArrowColumn.from_numpy(np.ascontiguousarray(array), mask, is_utc=is_utc)
     if made is None:
         raise TypeError(f"{array.dtype} has no column type: cast it first")
     return made
+
+
+def _of_rows(mask: Any) -> Any:
+    """The mask of the rows; raises ValueError for a row of which a part is masked."""
+    cells = mask.reshape(len(mask), -1)
+    rows = cells.all(axis=1)
+    in_part = cells.any(axis=1) & ~rows
+    if in_part.any():
+        raise ValueError(
+            f"a part of row {in_part.argmax()} is masked or NaT, and in an array of several "
+            "dimensions only whole rows can be NULL: give an Arrow array of lists"
+        )
+    return rows
 
 
 def _of_series(series: Any) -> ArrowColumn | None:
@@ -131,6 +165,8 @@ def _of_series(series: Any) -> ArrowColumn | None:
 def _of_objects(values: Sequence[Any]) -> ArrowColumn:
     classes = frozenset(type(value) for value in values) - {type(None)}
     if (kind := _PLAIN.get(classes)) is not None:
+        if int in classes and float in classes:
+            _check_exact(values)
         return selection.of_objects(kind, values)
     if (dtype := _TIMES.get(classes)) is not None:
         return _of_times(values, dtype)
@@ -140,9 +176,19 @@ def _of_objects(values: Sequence[Any]) -> ArrowColumn:
     raise TypeError(f"no column is made of a list of {names}: give an array of NumPy or Arrow")
 
 
+def _check_exact(values: Sequence[Any]) -> None:
+    """Raise ValueError for an int that a float8 would round."""
+    for value in values:
+        if type(value) is int and abs(value) > _EXACT_MOST and int(float(value)) != value:
+            raise ValueError(f"{value} is not exact as a float8, which a list with floats becomes")
+
+
 def _of_times(values: Sequence[Any], dtype: str) -> ArrowColumn:
     import numpy as np
 
+    longest = max((abs(x) for x in values if isinstance(x, dt.timedelta)), default=_LONGEST)
+    if longest > _LONGEST:
+        raise OverflowError(f"{shown(longest)} has more than 64 bits of microseconds")
     zones = {value.tzinfo is not None for value in values if isinstance(value, dt.datetime)}
     if len(zones) > 1:
         raise ValueError("some of the datetimes have a time zone, and others have none")

@@ -321,6 +321,13 @@ TAKEN: list[tuple[Any, list[Any]]] = [
     (pd.Series([1, None, 3], dtype="int32[pyarrow]"), [1, None, 3]),
     (pd.Series(["a", None, "a"], dtype="category"), ["a", None, "a"]),
     (pd.Series([MOMENT, None, MOMENT], dtype="M8[us, UTC]"), [MOMENT, None, MOMENT]),
+    (pd.array([1, None, 3], dtype="Int64"), [1, None, 3]),
+    (pd.Index([1, None, 3], dtype="Int64"), [1, None, 3]),
+    (pd.Categorical(["a", None, "a"]), ["a", None, "a"]),
+    (pd.array([MOMENT, None, MOMENT], dtype="M8[us, UTC]"), [MOMENT, None, MOMENT]),
+    (pd.array(["a", None, "c"], dtype="str"), ["a", None, "c"]),
+    (pd.array([1, None, 3], dtype="int32[pyarrow]"), [1, None, 3]),
+    ([1.5, None, 2**60], [1.5, None, 2.0**60]),
 ]
 
 
@@ -363,6 +370,42 @@ def test_new_columns_that_are_refused(cols: Columns) -> None:
         cols.with_columns(x=[2**70] * 100)
     with pytest.raises(TypeError, match="mapping of names to arrays, not 3"):
         cols.with_columns(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="an array of rows is a table"):
+        cols.with_columns(x=np.ma.zeros(100, dtype=[("a", "i4")]))
+    with pytest.raises(TypeError, match="a list of tuple"):
+        cols.with_columns(x=pd.MultiIndex.from_tuples([(1, 2)] * 100))
+    with pytest.raises(TypeError, match="Polars' objects"):
+        cols.with_columns(x=pl.Series([object()] * 100))
+
+
+def test_new_columns_change_no_value(cols: Columns) -> None:
+    two = cols[:2]
+    for longest in (dt.timedelta.max, dt.timedelta.min, dt.timedelta(microseconds=1 << 63)):
+        with pytest.raises(OverflowError, match="more than 64 bits of microseconds"):
+            two.with_columns(x=[longest, None])
+    most = dt.timedelta(microseconds=(1 << 63) - 1)
+    made = two.with_columns(x=[most, -most])
+    assert made.to_arrow()["x"].cast("int64").to_pylist() == [2**63 - 1, 1 - 2**63]
+    with pytest.raises(ValueError, match="9007199254740993 is not exact as a float8"):
+        two.with_columns(x=[1.5, 2**53 + 1])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[False, False], [False, True]]),
+        np.ma.MaskedArray([["a", "b"], ["c", "d"]], mask=[[False, False], [True, False]]),
+        np.array([["2024", "2025"], ["2024", "NaT"]], dtype="M8[us]"),
+        np.array([[1, 2], ["NaT", 3]], dtype="m8[us]"),
+    ],
+)
+def test_a_row_that_is_missing_in_part_is_refused(cols: Columns, array: Any) -> None:
+    with pytest.raises(ValueError, match=r'"x": a part of row 1 is masked or NaT, and'):
+        cols[:2].with_columns(x=array)
+    array[1] = np.ma.masked if isinstance(array, np.ma.MaskedArray) else "NaT"
+    made = cols[:2].with_columns(x=array)
+    assert made.null_mask("x").tolist() == [False, True]
+    assert made.to_pydict()["x"][0] == array[0].tolist()
     with pytest.raises(ValueError, match='column "x" is given twice'):
         cols.with_columns({"x": [1]}, x=[1])
 

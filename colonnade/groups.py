@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
@@ -28,6 +29,8 @@ Result: TypeAlias = tuple[str, str] | Literal["size"]
 
 # All NaN are one key, and Python's are not equal.
 _NAN = object()
+# The place of an object that is the key of several groups.
+_SEVERAL = -1
 
 
 class Groups:
@@ -83,7 +86,8 @@ class Groups:
     def __getitem__(self, key: object) -> Columns:
         """Return the rows of a group, as a view; with several keys, `key` is a tuple.
 
-        Raises KeyError if no group has this key.
+        Raises KeyError if no group has this key, and if several have it: intervals of 12 months and
+        of 365 days are two keys for PostgreSQL, and one `timedelta`.
         """
         try:
             place = self._known_places().get(_hashable(key))
@@ -91,6 +95,12 @@ class Groups:
             place = None
         if place is None:
             msg = f"no group has the key {shown(key)}: there are {len(self)} groups"
+            raise KeyError(msg)
+        if place == _SEVERAL:
+            msg = (
+                f"several groups have keys that are all {shown(key)} in Python: iterate over the "
+                "groups, or use apply"
+            )
             raise KeyError(msg)
         begin, end = self._ends()[place : place + 2]
         return self._arranged()[begin:end]
@@ -220,8 +230,12 @@ class Groups:
 
     def _known_places(self) -> dict[Any, int]:
         if self._places is None:
-            keys = self._python_keys()
-            self._places = {_hashable(key): place for place, key in enumerate(keys)}
+            keys = [_hashable(key) for key in self._python_keys()]
+            places = {key: place for place, key in enumerate(keys)}
+            if len(places) < len(keys):
+                counts = Counter(keys)
+                places.update({key: _SEVERAL for key, count in counts.items() if count > 1})
+            self._places = places
         return self._places
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from datetime import date
 from decimal import Decimal
@@ -122,6 +123,24 @@ def test_lists_are_keys(connection: Connection) -> None:
     )
     groups = cols.group_by("list")
     assert groups[[1, 2]]["id"].tolist() == [1, 3]
+
+
+def test_keys_that_are_one_object_in_python(connection: Connection) -> None:
+    cols = connection.fetch_columns(
+        "select * from (values (interval '12 months', timetz '12:00+00', 1), "
+        "('365 days', '13:00+01', 2), ('1 day', '13:00+01', 3)) t(span, noon, v)"
+    )
+    for name, key in (
+        ("span", dt.timedelta(365)),
+        ("noon", dt.time(12, tzinfo=dt.UTC)),
+    ):
+        groups = cols.group_by(name)
+        assert next(rows["v"].tolist() for _, rows in groups) == [1]
+        assert key in groups
+        with pytest.raises(KeyError, match=r"several groups have keys that are all datetime\."):
+            groups[key]
+    assert cols.group_by("span")[dt.timedelta(1)]["v"].tolist() == [3]
+    assert cols.group_by("span", "v")[dt.timedelta(365), 2]["v"].tolist() == [2]
 
 
 def test_groups_are_views(connection: Connection) -> None:

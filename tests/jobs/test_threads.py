@@ -87,3 +87,13 @@ def test_threads_never_hold_one_job(pool: colonnade.sync.Pool, queue: jobs.Queue
         parts = [threads.submit(work) for _ in range(4)]
         got = [value for part in parts for value in part.result()]
     assert sorted(got) == list(range(5000))
+
+
+def test_a_coroutine_function_acknowledges_nothing(queue: jobs.Queue) -> None:
+    async def handler(_batch: jobs.Batch) -> None:
+        raise AssertionError
+
+    queue.add({"a": [1]})
+    with pytest.raises(TypeError, match="plain function, and this one is a coroutine"):
+        queue.consume(handler).run()
+    assert queue.peek()["job_attempts"].tolist() == [0]

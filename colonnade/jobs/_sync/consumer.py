@@ -12,7 +12,8 @@ from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.jobs._sync.acking import Acks
 from colonnade.jobs._sync.getting import get_until
-from colonnade.jobs._tasks.threads import Semaphore, Signal, run_all
+from colonnade.jobs._tasks.handlers import WrongHandlerError
+from colonnade.jobs._tasks.threads import Semaphore, Signal, call_handler, run_all
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError
 
@@ -83,7 +84,8 @@ class Consumer:
         Then no batch is begun: those that are held ready are given back, and the handlers that run
         may finish within `stop_within` seconds. Raises TimeoutError if they do not: they are
         cancelled (threads go on, but their leases end), and their jobs come back. Failures of the
-        server are logged, and the next attempt follows after a second.
+        server are logged, and the next attempt follows after a second. A handler of the wrong kind
+        (a plain function with asyncio, a coroutine function in threads) is a TypeError.
         """
         self._drains = False
         self._work()
@@ -152,7 +154,9 @@ class Consumer:
 
     def _handle(self, batch: Batch) -> None:
         try:
-            self._handler(batch)
+            call_handler(self._handler, batch)
+        except WrongHandlerError:
+            raise
         except Exception as error:  # noqa: BLE001 - it becomes the reason of the jobs
             _logger.warning("a handler failed with %d jobs: %r", len(batch.held), error)
             reason = f"{type(error).__name__}: {error}"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from colonnade._shown import class_name
 from colonnade.errors import InterfaceError, InternalClientError, PostgresError
+from colonnade.jobs._tasks.handlers import WrongHandlerError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
 
     import colonnade
+    from colonnade.jobs._async.batch import Batch
 
 _logger = logging.getLogger("colonnade.jobs")
 # A pool that closes waits for the connection that listens, which looks so often.
@@ -94,6 +98,18 @@ async def run_all(
         if not task.cancelled() and (error := task.exception()) is not None:
             raise error
     return is_whole
+
+
+async def call_handler(handler: Callable[[Batch], Awaitable[object]], batch: Batch) -> None:
+    """Let the handler work. Raises WrongHandlerError if it is a plain function."""
+    answer: object = handler(batch)
+    if not inspect.isawaitable(answer):
+        msg = (
+            f"a handler must be a coroutine function (async def), and this one returned "
+            f"{class_name(answer)}: colonnade.jobs.sync takes plain functions"
+        )
+        raise WrongHandlerError(msg)
+    await answer
 
 
 class _Hub:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import threading
 import time
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from colonnade.jobs._tasks.handlers import WrongHandlerError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     import colonnade.sync
+    from colonnade.jobs._sync.batch import Batch
 
 _logger = logging.getLogger("colonnade.jobs")
 # A pool that closes waits for the connection that listens, which looks so often.
@@ -104,6 +108,21 @@ def run_all(
     if errors:
         raise errors[0]
     return not any(thread.is_alive() for thread in threads)
+
+
+def call_handler(handler: Callable[[Batch], object], batch: Batch) -> None:
+    """Let the handler work. Raises WrongHandlerError if it is a coroutine function.
+
+    Calling one does nothing, so its jobs would be acknowledged without being done.
+    """
+    answer = handler(batch)
+    if inspect.iscoroutine(answer):
+        answer.close()
+        msg = (
+            "a handler in a thread must be a plain function, and this one is a coroutine "
+            "function (async def): colonnade.jobs awaits those"
+        )
+        raise WrongHandlerError(msg)
 
 
 class _Hub:

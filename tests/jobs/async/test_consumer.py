@@ -201,4 +201,17 @@ async def test_a_cancelled_consumer_gives_everything_back(queue: jobs.Queue) -> 
     assert (stats.total, stats.ready) == (10, 10)
 
 
+async def test_a_plain_function_ends_the_worker(queue: jobs.Queue) -> None:
+    def handler(_batch: jobs.Batch) -> None:
+        return None
+
+    await queue.add({"a": [1]})
+    plain: Any = handler
+    with pytest.raises(TypeError, match=r"coroutine function .* returned NoneType: .*jobs\.sync"):
+        await queue.consume(plain).run()
+    assert (await queue.peek())["job_attempts"].tolist() == [0]
+    await queue.consume(lambda batch: batch.ack()).drain()
+    assert await queue.length() == 0
+
+
 # async-only: end

@@ -5,8 +5,11 @@ The names `db.client.*` are OpenTelemetry's conventions for databases; the other
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from colonnade.observe.loop_snapshot import are_of_one_run
 
 if TYPE_CHECKING:
     from colonnade import PoolStats
@@ -155,11 +158,37 @@ def of_pool(metric: Metric, name: str, stats: PoolStats) -> list[tuple[tuple[str
     return [((name,), values[metric])]
 
 
-def of_loop(metric: Metric, snapshot: LoopSnapshot) -> list[tuple[tuple[str, ...], float]]:
+class LoopTimes:
+    """The active and the idle time of a loop, as counters: they never fall.
+
+    In a snapshot, both may: the clocks behind them differ, and a call that sleeps is known as such
+    after some milliseconds only. To Prometheus, a counter that falls has begun anew at zero.
+    """
+
+    def __init__(self) -> None:
+        # Several threads may scrape at once.
+        self._lock = threading.Lock()
+        self._last: LoopSnapshot | None = None
+        self._active = self._idle = 0.0
+
+    def until(self, snapshot: LoopSnapshot) -> tuple[float, float]:
+        """The active and the idle seconds; they begin anew with each start of the monitor."""
+        with self._lock:
+            if self._last is None or not are_of_one_run(self._last, snapshot):
+                self._active = self._idle = 0.0
+            self._last = snapshot
+            self._active = max(self._active, snapshot.busy)
+            self._idle = max(self._idle, snapshot.wall - snapshot.busy)
+            return self._active, self._idle
+
+
+def of_loop(
+    metric: Metric, snapshot: LoopSnapshot, times: LoopTimes
+) -> list[tuple[tuple[str, ...], float]]:
     """The labels and values of a metric of `OF_LOOPS` that is no histogram."""
     if metric is LOOP_TIME:
-        idle = max(0.0, snapshot.wall - snapshot.busy)
-        return [(("active",), snapshot.busy), (("idle",), idle)]
+        active, idle = times.until(snapshot)
+        return [(("active",), active), (("idle",), idle)]
     if metric in {STALLS, STALL_TIME}:
         by_cause = snapshot.stalls if metric is STALLS else snapshot.stall_time
         return [((cause,), value) for cause, value in by_cause.items()]

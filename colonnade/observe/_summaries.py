@@ -70,6 +70,8 @@ def summary_of(text: str) -> str:
 
 
 def _read(text: str) -> str:
+    # A lone surrogate fails the query, and would fail whoever writes the summary to a file.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     first = operation_name(text)
     words = [first[:_LENGTH_MAX]]
     if first in _WITH_TABLES:

@@ -105,6 +105,11 @@ def snapshot_of(
     )
 
 
+def are_of_one_run(one: LoopSnapshot, other: LoopSnapshot) -> bool:
+    """Whether two snapshots are of one start of one monitor."""
+    return one._run is other._run  # noqa: SLF001 - a function of this class
+
+
 def _busy(totals: Totals) -> float:
     if totals.idle is not None:
         return totals.wall - totals.idle

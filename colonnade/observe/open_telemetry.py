@@ -46,6 +46,7 @@ class OpenTelemetryMetrics(Metrics):
         self._api: Any = importlib.import_module("opentelemetry.metrics")
         meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
         self._monitor = monitor
+        self._loop_times = _metrics.LoopTimes()
         self._counted: LoopSnapshot | None = None
         self._is_open = True
         self._recorder = _Recorder(meter)
@@ -100,7 +101,7 @@ class OpenTelemetryMetrics(Metrics):
             return
         if metric is _metrics.LOOP_TIME:
             self._record_delays(snapshot)
-        for labels, value in _metrics.of_loop(metric, snapshot):
+        for labels, value in _metrics.of_loop(metric, snapshot, self._loop_times):
             yield value, dict(zip(metric.labels, labels, strict=True))
 
     def _record_delays(self, snapshot: LoopSnapshot) -> None:

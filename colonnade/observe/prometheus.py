@@ -45,6 +45,7 @@ class PrometheusMetrics(Metrics):
         self._core: Any = importlib.import_module("prometheus_client.core")
         self._registry = library.REGISTRY if registry is None else registry
         self._monitor = monitor
+        self._loop_times = _metrics.LoopTimes()
         self._jobs = jobs
         self._recorder = _Recorder(library)
         super().__init__(self._recorder, pools)
@@ -86,7 +87,7 @@ class PrometheusMetrics(Metrics):
             if metric is _metrics.LOOP_DELAY:
                 _add_delays(family, snapshot.lag)
             else:
-                for labels, value in _metrics.of_loop(metric, snapshot):
+                for labels, value in _metrics.of_loop(metric, snapshot, self._loop_times):
                     family.add_metric(list(labels), value)
             yield family
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import prometheus_client
 import pytest
@@ -146,6 +147,42 @@ def test_pools_and_loops_have_their_figures(run: Run, dsn: str) -> None:
     assert causes == {"gc", "decode", "gil", "starved", "blocked", "code"}
 
 
+class _Told:
+    """A monitor that tells these snapshots, one after the other."""
+
+    def __init__(self, snapshots: list[observe.LoopSnapshot]) -> None:
+        self._snapshots = iter(snapshots)
+
+    def snapshot(self, since: object = None) -> observe.LoopSnapshot:
+        assert since is None
+        return next(self._snapshots)
+
+
+def test_times_of_a_loop_do_not_fall(run: Run) -> None:
+    async def two_starts() -> list[observe.LoopSnapshot]:
+        monitor = observe.LoopMonitor(logger=None)
+        seen: list[observe.LoopSnapshot] = []
+        for _ in range(2):
+            async with monitor:
+                seen.append(monitor.snapshot())
+        return seen
+
+    first, second = run(two_starts())
+    told = [
+        dataclasses.replace(first, wall=10.0, busy=4.0),
+        # The loop sleeps in a call, which is known as idle time at first.
+        dataclasses.replace(first, wall=10.02, busy=4.0),
+        dataclasses.replace(first, wall=10.03, busy=4.03),
+        dataclasses.replace(first, wall=10.04, busy=4.02),
+        dataclasses.replace(second, wall=1.0, busy=0.25),
+    ]
+    registry = CollectorRegistry()
+    with observe.PrometheusMetrics(registry, monitor=cast("Any", _Told(told))):
+        seen = [samples(registry, "colonnade_loop_time_seconds_total") for _ in told]
+    times = [tuple(round(seconds, 3) for seconds in one.values()) for one in seen]
+    assert times == [(4.0, 6.0), (4.0, 6.02), (4.03, 6.02), (4.03, 6.02), (0.25, 0.75)]
+
+
 def test_a_registry_takes_one_collector(dsn: str) -> None:
     registry = CollectorRegistry()
     with observe.PrometheusMetrics(registry) as metrics:
@@ -176,6 +213,21 @@ def test_the_number_of_statements_is_bounded(dsn: str) -> None:
 
 def panels() -> list[dict[str, Any]]:
     return [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+
+
+def test_a_text_that_cannot_be_sent_fails_no_scrape(dsn: str) -> None:
+    registry = CollectorRegistry()
+    with (
+        observe.PrometheusMetrics(registry) as metrics,
+        colonnade.sync.create_pool(dsn, min_size=1) as pool,
+    ):
+        metrics.add_pool(pool, "main \udc80")
+        with pytest.raises(UnicodeEncodeError):
+            pool.fetch('SELECT * FROM "\ud800"')
+        counts = samples(registry, "db_client_operation_duration_seconds_count")
+        pools = samples(registry, "db_client_connection_max")
+    assert [dict(labels)["db_query_summary"] for labels in counts] == ["SELECT \\ud800"]
+    assert [dict(labels)[POOL] for labels in pools] == ["main \\udc80"]
 
 
 def test_the_dashboard_names_what_is_scraped(run: Run, dsn: str) -> None:

@@ -38,6 +38,7 @@ SUMMARIES = {
     "SELECT $$ FROM hidden $$ FROM t WHERE a = $1": "SELECT t",
     "": "QUERY",
     "SELECT * FROM": "SELECT",
+    'SELECT * FROM "a\ud800", b\udc80': "SELECT a\\ud800 b",
     "SELECT * FROM a.": "SELECT a",
     ")))": "QUERY",
 }

@@ -160,6 +160,16 @@ def check_seconds(option: str, value: object) -> None:
         raise ValueError(msg)
 
 
+def check_ids(ids: object, kind: str) -> None:
+    """Raise TypeError unless the elements of `ids`, by NumPy's `kind`, are whole numbers."""
+    if kind == "b":
+        msg = "ids must be whole numbers, not True and False: batch.ids[mask] are those of a mask"
+        raise TypeError(msg)
+    if kind not in "iu":
+        msg = f"ids must be whole numbers, such as batch.ids, not {class_name(ids)}"
+        raise TypeError(msg)
+
+
 def _check_queue_name(name: object) -> None:
     check_identifier("name", name)
     text = str(name)

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_callable, check_count
-from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.jobs._async.adding import add_jobs
 from colonnade.jobs._async.consumer import Consumer
@@ -14,7 +13,7 @@ from colonnade.jobs._async.getting import get
 from colonnade.jobs._async.upkeep import Upkeep
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sources import Beside
-from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.definition import check_ids, check_seconds
 from colonnade.jobs.observing import tell
 from colonnade.jobs.stats import QueueStats
 
@@ -220,10 +219,8 @@ class Queue:
 def _as_ids(ids: Any) -> Any:
     import numpy as np
 
-    wanted = np.asarray(ids)
+    wanted = np.atleast_1d(np.asarray(ids))
     if not len(wanted):
         return np.empty(0, np.int64)
-    if wanted.dtype.kind not in "iu":
-        msg = f"ids must be whole numbers, not {class_name(ids)}"
-        raise TypeError(msg)
+    check_ids(ids, wanted.dtype.kind)
     return wanted.astype(np.int64, copy=False)

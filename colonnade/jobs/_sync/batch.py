@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.jobs._layouts.base import Part
-from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.definition import check_ids, check_seconds
 from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.observing import tell
 
@@ -38,9 +39,9 @@ class Batch:
     `columns` has the payload's columns, and after them `job_id`, `job_priority`, `job_attempts` and
     `job_trace` of each job. `len(batch)` is the number of jobs; a batch without jobs is false.
 
-    Each verb concerns the jobs of `ids`, or without them all jobs that the batch still holds. It
-    touches a job only while the job's token is the batch's. Others it leaves alone, and raises
-    LeaseLostError with their ids after the rest is done.
+    Each verb concerns the jobs of `ids`, an array, a list or one id, or without them all jobs that
+    the batch still holds. It touches a job only while the job's token is the batch's. Others it
+    leaves alone, and raises LeaseLostError with their ids after the rest is done.
     """
 
     def __init__(
@@ -237,9 +238,7 @@ class Batch:
         wanted = np.unique(np.asarray(ids))
         if not len(wanted):
             return self.ids[:0]
-        if wanted.dtype.kind not in "iu":
-            msg = f"ids must be whole numbers, such as batch.ids, not {class_name(ids)}"
-            raise TypeError(msg)
+        check_ids(ids, wanted.dtype.kind)
         foreign = wanted[~np.isin(wanted, self.ids)]
         if len(foreign):
             msg = f"{len(foreign)} of the ids are not of this batch, such as {foreign[0]}"
@@ -297,14 +296,18 @@ def _asked(connection: Any, call: Call) -> list[list[int]]:
 
 def _reasons(reason: Any, ids: Any, count: int) -> list[str]:
     """One reason for each id in ascending order; what text cannot hold is written as an escape."""
-    asked = count if ids is None else len(ids)
+    import numpy as np
+
+    asked = count if ids is None else np.size(ids)
+    if not isinstance(reason, str | Iterable):
+        kind = class_name(reason)
+        msg = f"reason must be a str, or one for each id, such as str(error), not {kind}"
+        raise TypeError(msg)
     reasons = [reason] * asked if isinstance(reason, str) else list(reason)
     if len(reasons) != asked:
         msg = f"reason must be a str, or a list of {asked}, one for each id: it has {len(reasons)}"
         raise InterfaceError(msg)
     if ids is not None:
-        import numpy as np
-
         reasons = [reasons[at] for at in np.unique(np.asarray(ids), return_index=True)[1].tolist()]
     return [
         str(one).replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

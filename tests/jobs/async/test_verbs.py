@@ -214,6 +214,33 @@ async def test_each_reason_belongs_to_its_id(queue: jobs.Queue) -> None:
     assert errors == [["zero"], ["one"], ["two"]]
 
 
+async def test_one_id_is_enough(queue: jobs.Queue) -> None:
+    await added(queue, 3)
+    batch = await queue.get()
+    first, second, third = batch.ids
+    await batch.extend(60, first)
+    await batch.nack(first, reason="no")
+    await batch.ack(second)
+    await batch.nack(int(third), reason=["never"])
+    await (await queue.get(timeout=0)).nack(reason="no")
+    assert await queue.requeue(first) == 1
+    assert (await queue.dead()).to_pydict()["job_errors"] == [["never"]]
+
+
+async def test_ids_and_reasons_of_the_wrong_kind(queue: jobs.Queue) -> None:
+    await added(queue, 2)
+    batch = await queue.get()
+    with pytest.raises(TypeError, match=r"not True and False: batch\.ids\[mask\]"):
+        await batch.nack(batch.columns["a"] > 0)
+    with pytest.raises(TypeError, match=r"such as batch\.ids, not list"):
+        await batch.ack(["x"])
+    with pytest.raises(TypeError, match=r"ids must be whole numbers, .* not str"):
+        await queue.requeue("x")
+    with pytest.raises(TypeError, match=r"such as str\(error\), not ValueError"):
+        await batch.nack(reason=ValueError("no"))
+    assert len(batch.held) == 2
+
+
 async def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     await added(queue, 3)
     for _ in range(2):

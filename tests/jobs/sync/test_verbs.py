@@ -213,6 +213,33 @@ def test_each_reason_belongs_to_its_id(queue: jobs.Queue) -> None:
     assert errors == [["zero"], ["one"], ["two"]]
 
 
+def test_one_id_is_enough(queue: jobs.Queue) -> None:
+    added(queue, 3)
+    batch = queue.get()
+    first, second, third = batch.ids
+    batch.extend(60, first)
+    batch.nack(first, reason="no")
+    batch.ack(second)
+    batch.nack(int(third), reason=["never"])
+    (queue.get(timeout=0)).nack(reason="no")
+    assert queue.requeue(first) == 1
+    assert (queue.dead()).to_pydict()["job_errors"] == [["never"]]
+
+
+def test_ids_and_reasons_of_the_wrong_kind(queue: jobs.Queue) -> None:
+    added(queue, 2)
+    batch = queue.get()
+    with pytest.raises(TypeError, match=r"not True and False: batch\.ids\[mask\]"):
+        batch.nack(batch.columns["a"] > 0)
+    with pytest.raises(TypeError, match=r"such as batch\.ids, not list"):
+        batch.ack(["x"])
+    with pytest.raises(TypeError, match=r"ids must be whole numbers, .* not str"):
+        queue.requeue("x")
+    with pytest.raises(TypeError, match=r"such as str\(error\), not ValueError"):
+        batch.nack(reason=ValueError("no"))
+    assert len(batch.held) == 2
+
+
 def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     added(queue, 3)
     for _ in range(2):

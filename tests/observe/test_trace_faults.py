@@ -70,6 +70,71 @@ async def test_a_coroutine_with_a_strange_name_is_traced(*, refuses: bool) -> No
     assert any("Strange" in lane.coroutine for lane in timeline.lanes)
 
 
+class _Refusing:
+    """An awaitable that lets nobody read its attributes, as a proxy outside of its context."""
+
+    def __init__(self, future: asyncio.Future[int]) -> None:
+        self._futures = [future]
+        self._future = future
+
+    def __await__(self) -> Any:
+        return self
+
+    def __next__(self) -> asyncio.Future[int]:
+        if not self._futures:
+            raise StopIteration(self._future.result())
+        future = self._futures.pop()
+        future._asyncio_future_blocking = True
+        return future
+
+    def __iter__(self) -> Any:
+        return self
+
+    def throw(self, *error: Any) -> None:
+        """End the wait of a task that is cancelled."""
+        raise error[0]
+
+    def __getattr__(self, name: str) -> Any:
+        raise LookupError(name)
+
+
+class _RefusingFuture(asyncio.Future[int]):
+    @property
+    def _callbacks(self) -> Any:
+        raise LookupError
+
+    @property
+    def _children(self) -> Any:
+        raise LookupError
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+async def test_what_a_task_awaits_may_refuse_to_be_read() -> None:
+    loop = asyncio.get_running_loop()
+
+    async def work(future: asyncio.Future[int]) -> int:
+        result: int = await _Refusing(future)
+        return result
+
+    futures = [_RefusingFuture(), _RefusingFuture(), loop.create_future(), loop.create_future()]
+    earlier = [loop.create_task(work(future), name="earlier") for future in futures[::2]]
+    pending = loop.create_task(work(loop.create_future()), name="earlier")
+    await asyncio.sleep(0)
+    async with observe.trace() as timeline:
+        later = [loop.create_task(work(future), name="later") for future in futures[1::2]]
+        still_pending = loop.create_task(work(_RefusingFuture()), name="later")
+        await asyncio.sleep(0.001)
+        for number, future in enumerate(futures):
+            future.set_result(number)
+        assert await asyncio.gather(*earlier, *later) == [0, 2, 1, 3]
+    assert loop.get_task_factory() is None
+    names = [lane.name for lane in timeline.lanes]
+    assert (names.count("earlier"), names.count("later")) == (3, 3)
+    for task in (pending, still_pending):
+        task.cancel()
+    await asyncio.wait([pending, still_pending])
+
+
 async def test_a_module_with_a_strange_name_is_traced() -> None:
     names: dict[str, Any] = {"__name__": 5, "asyncio": asyncio}
     text = "async def work():\n    await asyncio.create_task(asyncio.sleep(0.001))"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import math
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +111,11 @@ async def test_a_picture_has_lanes_an_axis_and_a_legend(tmp_path: Path) -> None:
     for bar in root.iter(f"{SVG}rect"):
         x, bar_width = float(bar.get("x", "0")), float(bar.attrib["width"])
         assert 0 <= x <= x + bar_width <= width
-    with pytest.raises(ValueError, match="480 pixels or more"):
-        timeline.to_svg(width=100)
+    for bad in (100, math.nan, math.inf, 10**400):
+        with pytest.raises(ValueError, match="width must be from 480 to 1000000 pixels"):
+            timeline.to_svg(width=bad)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="width must be a number"):
+        timeline.to_svg(width="960")  # type: ignore[arg-type]
 
 
 async def test_a_picture_of_many_tasks_shows_the_longest() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # An await chain is as deep as the program's calls; a broken object must not hold the loop.
 DEPTH_MAX = 200
+_MISSING = object()
 
 
 class Suspended(NamedTuple):
@@ -30,18 +31,26 @@ def suspended_functions(awaitable: object) -> Iterator[Suspended]:
         frame = _frame_of(awaitable)
         if frame is not None:
             module = _text(frame.f_globals.get("__name__")) or _module_of(awaitable)
-            name = _text(getattr(awaitable, "__qualname__", None)) or frame.f_code.co_name
+            name = _text(attribute_of(awaitable, "__qualname__")) or frame.f_code.co_name
             yield Suspended(module, name, frame)
-        elif hasattr(awaitable, "cr_await"):
+        elif attribute_of(awaitable, "cr_await", _MISSING) is not _MISSING:
             # A coroutine of compiled code, such as uvloop's.
-            name = _text(getattr(awaitable, "__qualname__", None))
+            name = _text(attribute_of(awaitable, "__qualname__"))
             yield Suspended(_module_of(awaitable), name, None)
         awaitable = _awaited_by(awaitable)
 
 
+def attribute_of(stranger: object, name: str, missing: object = None) -> Any:
+    """An attribute of a program's object, which may lack it, or refuse by any error."""
+    try:
+        return getattr(stranger, name, missing)
+    except Exception:  # noqa: BLE001 - a proxy outside of its context, for example
+        return missing
+
+
 def _module_of(awaitable: object) -> str:
     # Frames of compiled code have no globals.
-    return _text(getattr(awaitable, "__module__", None))
+    return _text(attribute_of(awaitable, "__module__"))
 
 
 def _text(name: object) -> str:
@@ -51,7 +60,7 @@ def _text(name: object) -> str:
 
 def _frame_of(awaitable: object) -> FrameType | None:
     for attribute in ("cr_frame", "gi_frame", "ag_frame"):
-        frame = getattr(awaitable, attribute, None)
+        frame = attribute_of(awaitable, attribute)
         if frame is not None:
             return frame if inspect.isframe(frame) else None
     return None
@@ -59,7 +68,7 @@ def _frame_of(awaitable: object) -> FrameType | None:
 
 def _awaited_by(awaitable: object) -> Any:
     for attribute in ("cr_await", "gi_yieldfrom", "ag_await"):
-        following = getattr(awaitable, attribute, None)
+        following = attribute_of(awaitable, attribute)
         if following is not None:
             return following
     if type(awaitable).__name__ in _STEPS:
@@ -76,7 +85,7 @@ _STEPS = {
 
 def _is_suspendable(candidate: object) -> bool:
     return (
-        hasattr(candidate, "cr_await")
+        attribute_of(candidate, "cr_await", _MISSING) is not _MISSING
         or inspect.isasyncgen(candidate)
         or inspect.isgenerator(candidate)
         or type(candidate).__name__ in _STEPS

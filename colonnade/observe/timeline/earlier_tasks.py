@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 from typing import TYPE_CHECKING, Any
 
+from colonnade.observe.timeline.await_chain import attribute_of
 from colonnade.observe.timeline.kinds import LOOP_DELAY, RUNNING, UNKNOWN
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class _FollowedTask:
             # It gave its turn, and comes next after those that are ready now.
             self._turn = self._loop.call_soon(self._after_step, context=self._context)
             return
-        found: Any = getattr(future, "_callbacks", None)
+        found: Any = attribute_of(future, "_callbacks")
         callbacks: list[tuple[Any, Any]] = [] if found is None else list(found)
         own = [one for one, _ in callbacks if getattr(one, "__self__", None) is self._task]
         self._callback = None

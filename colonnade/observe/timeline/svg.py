@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from colonnade._arguments import check_number
+from colonnade._shown import shown as shown_value
 from colonnade.observe.timeline.kinds import FACES, KINDS
 
 if TYPE_CHECKING:
@@ -23,15 +25,23 @@ _AXIS_HEIGHT = 44
 _LEGEND_ROW_HEIGHT = 22
 _LEGEND_CELL_WIDTH = 220
 _WIDTH_MIN = 480
+_WIDTH_MAX = 1_000_000
 _TICKS = 8
 # Intervals that are thinner than this many pixels become one with their neighbours of a kind.
 _VISIBLE_PX = 0.3
 
 
 def svg_picture(lanes: Sequence[Lane], duration: float, width: int) -> str:
-    """Draw the lanes; of many, the longest. Raises ValueError for a width below 480."""
-    if width < _WIDTH_MIN:
-        raise ValueError(f"width must be {_WIDTH_MIN} pixels or more, not {width}")
+    """Draw the lanes; of many, the longest.
+
+    Raises TypeError for a width that is no number, ValueError for one below 480 or above a million.
+    """
+    check_number("width", width)
+    # The comparison is false for NaN.
+    if not _WIDTH_MIN <= width <= _WIDTH_MAX:
+        raise ValueError(
+            f"width must be from {_WIDTH_MIN} to {_WIDTH_MAX} pixels, not {shown_value(width)}"
+        )
     shown = _longest(lanes)
     kinds = _kinds_of(shown)
     columns = max(1, (width - 2 * _MARGIN) // _LEGEND_CELL_WIDTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe.timeline.await_chain import Suspended, suspended_functions
+from colonnade.observe.timeline.await_chain import Suspended, attribute_of, suspended_functions
 from colonnade.observe.timeline.kinds import (
     LOCK,
     NETWORK,
@@ -142,7 +142,7 @@ def _kind_of_future(future: Any, now: int, end_of: EndOf) -> tuple[int, int, boo
     if isinstance(future, asyncio.Task):
         return TASK, end_of(future) or now, False
     # What `gather` returns.
-    children = getattr(future, "_children", None)
+    children = attribute_of(future, "_children")
     if isinstance(future, asyncio.Future) and isinstance(children, list):
         ends = [end_of(child) for child in children]
         is_known = bool(ends) and None not in ends and not future.cancelled()

@@ -48,7 +48,11 @@ def remove_ended(name: str) -> None:
 
     A process that takes over such a file in this moment creates it again with its next beat.
     """
-    for old in ended(str(Path(name).parent)):
+    found: list[str] = []
+    # This process may be allowed to make files in the folder, but not to list it.
+    with contextlib.suppress(OSError):
+        found = ended(str(Path(name).parent))
+    for old in found:
         with contextlib.suppress(OSError):
             if Path(old).lstat().st_uid == os.geteuid():
                 Path(old).unlink()

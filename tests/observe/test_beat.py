@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import subprocess
@@ -195,6 +196,18 @@ async def test_files_of_the_dead_are_removed_where_each_process_has_its_own(tmp_
         async with observe.Beat(tmp_path / "{pid}.beat"):
             left = names(tmp_path)
             assert left == {"letter", "2.beat", "one", f"{os.getpid()}.beat"}
+
+
+async def test_a_folder_that_cannot_be_listed_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    # To root, no permission is lacking.
+    monkeypatch.setattr(os, "scandir", refuse)
+    async with observe.Beat(tmp_path / "{pid}.beat") as beat:
+        assert observe.is_alive(beat.path, LONG)
 
 
 async def test_a_file_that_was_removed_comes_back(

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from colonnade._shown import shown
+from colonnade.errors import StructError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,10 @@ def duration_functions(unit: str) -> tuple[Callable[[Any], int], Callable[[int],
             duration = make(duration // _MICROSECOND, "us")
         elif not isinstance(duration, make):
             raise TypeError(f"takes a timedelta64[{unit}] or a timedelta, not {shown(duration)}")
+        elif not np.can_cast(duration.dtype, dtype, "same_kind"):
+            raise ValueError(
+                f"{duration} is no whole number of {dtype}: a month has no fixed length"
+            )
         return _counted(duration, dtype)
 
     return take, lambda count: make(count, unit)
@@ -71,28 +76,41 @@ def _naive(moment: dt.datetime) -> dt.datetime:
     return moment.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def take_datetime(moment: Any) -> int:
-    """Return the microseconds from 1970 to a `datetime.datetime`; one with a zone is UTC."""
-    if not isinstance(moment, dt.datetime):
-        raise TypeError(f"takes a datetime.datetime, not {shown(moment)}")
-    return (_naive(moment) - _EPOCH) // _MICROSECOND
+def datetime_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], Any]]:
+    """Return functions that count the microseconds of a `datetime.datetime`, and that make one.
+
+    One with a zone is counted as UTC, and those that are made have none.
+    """
+
+    def take(moment: Any) -> int:
+        if not isinstance(moment, dt.datetime):
+            raise TypeError(f"takes a datetime.datetime, not {shown(moment)}")
+        return (_naive(moment) - _EPOCH) // _MICROSECOND
+
+    def make(count: int) -> dt.datetime:
+        try:
+            return _EPOCH + dt.timedelta(microseconds=count)
+        except OverflowError as error:
+            raise _outside(place, count, "datetime", "datetime64[us]") from error
+
+    return take, make
 
 
-def make_datetime(count: int) -> dt.datetime:
-    """Return the naive `datetime.datetime` of so many microseconds since 1970."""
-    return _EPOCH + dt.timedelta(microseconds=count)
+def date_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], Any]]:
+    """Return functions that count the days to a `datetime.date`, and that make one."""
 
+    def take(day: Any) -> int:
+        if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
+            raise TypeError(f"takes a datetime.date, not {shown(day)}")
+        return day.toordinal() - _EPOCH_DAY
 
-def take_date(day: Any) -> int:
-    """Return the days from 1970 to a `datetime.date`."""
-    if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
-        raise TypeError(f"takes a datetime.date, not {shown(day)}")
-    return day.toordinal() - _EPOCH_DAY
+    def make(count: int) -> dt.date:
+        try:
+            return dt.date.fromordinal(count + _EPOCH_DAY)
+        except (OverflowError, ValueError) as error:
+            raise _outside(place, count, "date", "datetime64[D]") from error
 
-
-def make_date(count: int) -> dt.date:
-    """Return the `datetime.date` of so many days since 1970."""
-    return dt.date.fromordinal(count + _EPOCH_DAY)
+    return take, make
 
 
 def take_timedelta(duration: Any) -> int:
@@ -103,5 +121,16 @@ def take_timedelta(duration: Any) -> int:
 
 
 def make_timedelta(count: int) -> dt.timedelta:
-    """Return the `datetime.timedelta` of so many microseconds."""
+    """Return the `datetime.timedelta` of so many microseconds; 64 bits of them always fit."""
     return dt.timedelta(microseconds=count)
+
+
+def _outside(place: str, count: int, kind: str, stored: str) -> StructError:
+    """Return the error for a time of another writer that Python's class cannot have."""
+    unit = {"datetime": "microseconds", "date": "days"}[kind]
+    error = StructError(
+        f"{place}: {count} {unit} since 1970 are outside Python's {kind} (the years 1 to 9999): "
+        f'annotate the field as "{stored}", which has the same bytes'
+    )
+    error.field = place.rpartition(".")[2]
+    return error

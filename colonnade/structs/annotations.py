@@ -77,9 +77,11 @@ _PYTHON: dict[Any, Spec] = {
     complex: "complex128",
     str: "str",
     bytes: "bytes",
-    dt.datetime: ("made", "datetime64[us]", _times.take_datetime, _times.make_datetime),
-    dt.date: ("made", "datetime64[D]", _times.take_date, _times.make_date),
     dt.timedelta: ("made", "timedelta64[us]", _times.take_timedelta, _times.make_timedelta),
+}
+_PYTHON_TIMES: dict[Any, tuple[str, Any]] = {
+    dt.datetime: ("datetime64[us]", _times.datetime_functions),
+    dt.date: ("datetime64[D]", _times.date_functions),
 }
 # A name that stands for itself would have no end.
 _NAMES_MOST = 100
@@ -163,9 +165,12 @@ def _spec(place: str, annotation: Any, scope: Mapping[str, Any]) -> Spec:
     definition = getattr(annotation, "__struct_definition__", None)
     if definition is not None:
         return definition
-    known = _PYTHON.get(annotation) if isinstance(annotation, type) else None
-    if known is not None:
-        return known
+    if isinstance(annotation, type):
+        if annotation in _PYTHON:
+            return _PYTHON[annotation]
+        if annotation in _PYTHON_TIMES:
+            name, functions = _PYTHON_TIMES[annotation]
+            return ("made", name, *functions(place))
     return _of_numpy(place, annotation, origin, arguments)
 
 
@@ -232,17 +237,37 @@ def _array(place: str, dtype: Any) -> Spec:
     stored = dtype.newbyteorder("<")
 
     def take(values: Any) -> bytes:
+        if np.ma.is_masked(values):
+            raise ValueError("an element of the array is masked, and its elements are not optional")
         array = np.asarray(values)
         if array.ndim != 1:
             raise TypeError(f"takes an array of one dimension, not of {array.ndim}")
-        if array.size and not np.can_cast(array.dtype, stored, "same_kind"):
+        are_whole = array.dtype.kind in "iu" and dtype.kind in "iu"
+        if array.size and not are_whole and not np.can_cast(array.dtype, stored, "same_kind"):
             raise TypeError(f"takes an array of {dtype}, not of {array.dtype}")
-        cast = array.astype(stored)
-        if array.dtype.kind in "iu" and not np.array_equal(cast, array):
-            raise ValueError(f"a value of the array is out of the range of {dtype}")
+        with np.errstate(over="ignore"):
+            cast = array.astype(stored)
+        if not _is_same(array, cast):
+            raise ValueError(f"{dtype} cannot hold a value of the array")
         return cast.tobytes()
 
     def make(data: bytes, offset: int, length: int) -> Any:
         return np.frombuffer(data, stored, length // stored.itemsize, offset)
 
     return ("array", dtype.name, take, make)
+
+
+def _is_same(array: Any, cast: Any) -> bool:
+    """Return whether a cast has kept each whole number as it is, and each float finite."""
+    import numpy as np
+
+    if not array.size or array.dtype.kind == "b":
+        return True
+    if array.dtype.kind in "fc":
+        parts = ((array.real, cast.real), (array.imag, cast.imag))
+        return all(np.array_equal(np.isinf(old), np.isinf(new)) for old, new in parts)
+    if cast.dtype.kind in "fc":
+        floats, limits = cast.real.astype("float64"), np.iinfo(array.dtype)
+        is_within = (floats >= float(limits.min)) & (floats < float(limits.max) + 1)
+        return bool(is_within.all()) and np.array_equal(floats.astype(array.dtype), array)
+    return np.array_equal(cast, array)

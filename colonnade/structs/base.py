@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from colonnade._core.structs import Instance
-from colonnade._shown import class_name, shown
+from colonnade._shown import class_name, package_name, shown
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -69,24 +69,26 @@ class Struct(Instance, metaclass=Indexable):
         """Return `Columns` with one bytea column `name`: the bytes of a struct for each row.
 
         `source` has a column for each field, by name: `Columns`, a frame or table with Arrow's
-        PyCapsule interface, or a dict of arrays. A field with a default needs no column. Integers
-        and floats may have another size than the field, and times another unit: each value is
-        checked.
+        PyCapsule interface, or a dict of arrays, which are taken as `Columns.with_columns` takes
+        them. The index of a pandas frame does not count. A field with a default needs no column.
+        Integers and floats may have another size than the field, and times another unit: each value
+        is checked.
 
         Raises StructError, with field and row, for a value that its field does not take, ValueError
-        for a missing or unknown column, and TypeError for another source.
+        for a missing or unknown column, KeyError for a field that several `Columns` are named like,
+        and TypeError for another source.
         """
         definition = cls.__struct_definition__
         given = source
         if isinstance(source, Columns):
+            for column in source.names:
+                if column in definition.names:
+                    source._position(column)  # noqa: SLF001 - of several, which one?
             given = source._batch  # noqa: SLF001 - without a way over C
         elif isinstance(source, dict):
-            for field, values in source.items():
-                if isinstance(values, list | tuple):
-                    raise TypeError(
-                        f"{cls.__name__}.pack: {shown(field)} is a {class_name(values)}: make an"
-                        " array of it, with np.array or pyarrow.array"
-                    )
+            given = _batch_of(definition, cls.__name__, source)
+        elif package_name(type(source)) == "pandas":
+            given = _without_index(source)
         return Columns(definition.pack(given, name))
 
     @classmethod
@@ -129,6 +131,34 @@ class Struct(Instance, metaclass=Indexable):
                     f"{cls.__name__} has no field {shown(name)}: there are {', '.join(known)}"
                 )
         return [known.index(name) for name in names] or list(range(len(known)))
+
+
+def _batch_of(definition: Definition, kind: str, arrays: dict[str, Any]) -> _core.Batch:
+    """Return arrays as columns, which have the checks of `Columns.with_columns`."""
+    for field, values in arrays.items():
+        if isinstance(values, list | tuple):
+            raise TypeError(
+                f"{kind}.pack: {shown(field)} is a {class_name(values)}: make an"
+                " array of it, with np.array or pyarrow.array"
+            )
+    row = Columns(definition.columns_of_objects([None], [0])).select()
+    rows = row.take([0] * _length(next(iter(arrays.values()), ())))
+    return rows.with_columns(arrays)._batch  # noqa: SLF001 - without a way over C
+
+
+def _length(array: Any) -> int:
+    try:
+        return len(array)
+    except TypeError:
+        # It is no array, as `with_columns` will say.
+        return 0
+
+
+def _without_index(source: Any) -> Any:
+    """Return a frame of pandas with rows that are only counted: Arrow has no index."""
+    import pandas as pd
+
+    return source.reset_index(drop=True) if isinstance(source, pd.DataFrame) else source
 
 
 class Selection:

@@ -9,6 +9,8 @@ import pickle
 from typing import Annotated, Any, ClassVar, Optional, TypeVar
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray  # noqa: TC002 - the decorator evaluates it
 from typing_extensions import TypeAliasType
@@ -204,6 +206,106 @@ def test_missing_and_repeated_arguments() -> None:
 def test_pack_says_what_to_do_with_lists() -> None:
     with pytest.raises(TypeError, match=r"Person\.pack: .*login.* is a list: make an array"):
         Person.pack({"login": ["a", "b"], "id": np.array([1, 2])})
+    with pytest.raises(TypeError, match=r'"id": an array .* is needed, not int'):
+        Person.pack({"id": 3, "login": np.array(["a"])})
+    with pytest.raises(ValueError, match='"id": it has 1 values, and there are 2 rows'):
+        Person.pack({"login": np.array(["a", "b"]), "id": np.array([1])})
+
+
+@struct
+class Noted(Struct):
+    number: int | None
+    note: str | None = None
+    pair: list[float] | None = None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {
+            "number": np.ma.MaskedArray([1, 2], mask=[False, True]),
+            "note": np.array([None, "b"], dtype=object),
+        },
+        {
+            "number": pd.Series([1, None], dtype="Int64", index=[5, 6]),
+            "note": np.array([None, "b"], dtype=np.dtypes.StringDType(na_object=None)),
+        },
+        {
+            "number": pa.chunked_array([[1], [], [None]]),
+            "note": pd.Series([None, "b"], dtype="category"),
+        },
+        pd.DataFrame(
+            {"number": pd.array([1, None], dtype="Int64"), "note": [None, "b"]}, index=[5, 6]
+        ),
+    ],
+)
+def test_pack_takes_arrays_of_every_library(source: Any) -> None:
+    packed = Noted.pack(source)
+    assert [Noted.from_bytes(row) for row in packed["data"]] == [Noted(1), Noted(None, "b")]
+
+
+def test_pack_takes_arrays_of_two_dimensions() -> None:
+    packed = Noted.pack({"number": np.array([1]), "pair": np.array([[1.5, 2.5]])})
+    assert Noted.from_bytes(packed["data"][0]).pair == [1.5, 2.5]
+
+
+def vector_of(kind: type[np.generic]) -> Any:
+    return np.ndarray[Any, np.dtype[kind]]  # type: ignore[valid-type]
+
+
+def test_arrays_keep_their_values() -> None:
+    def take(kind: Any, values: Any) -> Any:
+        return made_of({"a": vector_of(kind)})(values).a.tolist()
+
+    assert take(np.float64, np.array([2**53, -(2**63)])) == [2.0**53, -(2.0**63)]
+    assert take(np.float32, [np.inf, -np.inf, 1.5]) == [np.inf, -np.inf, 1.5]
+    assert take(np.int8, np.ma.MaskedArray([1, 2], mask=[False, False])) == [1, 2]
+    assert take(np.int8, []) == take(np.bool_, []) == []
+    assert take(np.uint8, [0, 255]) == [0, 255]
+    for kind, values in (
+        (np.float64, np.array([2**53 + 1])),
+        (np.float64, np.array([2**63 - 1])),
+        (np.float64, np.array([2**64 - 1], dtype="u8")),
+        (np.float32, np.array([1e39])),
+        (np.float16, np.array([70_000])),
+        (np.complex64, np.array([1 + 1e39j])),
+        (np.int8, np.array([128])),
+        (np.uint64, np.array([-1])),
+    ):
+        with pytest.raises(StructError, match=r"\.a: \w+ cannot hold a value of the array"):
+            take(kind, values)
+    with pytest.raises(StructError, match=r"\.a: an element of the array is masked"):
+        take(np.int8, np.ma.MaskedArray([1, 2], mask=[False, True]))
+
+
+def test_months_have_no_fixed_length() -> None:
+    span = made_of({"a": "timedelta64[s]"})
+    assert span(np.timedelta64(2, "D")).a == np.timedelta64(172_800, "s")
+    with pytest.raises(StructError, match=r"\.a: 5 months is no whole number .* no fixed length"):
+        span(np.timedelta64(5, "M"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "count"),
+    [
+        (dt.datetime, "datetime64[us]", 10**18),
+        (dt.datetime, "datetime64[us]", -(2**63) + 1),
+        (dt.date, "datetime64[D]", 3_000_000),
+        (dt.date, "datetime64[D]", -3_000_000),
+        (dt.date, "datetime64[D]", 2**62),
+    ],
+)
+def test_times_of_other_writers_name_the_field(kind: Any, stored: str, count: int) -> None:
+    make: Any = np.datetime64
+    moment = make(count, stored[11:-1])
+    written = made_of({"a": stored, "b": f"list['{stored}']"})(moment, [moment])
+    read = made_of({"a": kind, "b": list[kind]}).from_bytes(bytes(written))
+    for name in ("a", "b"):
+        with pytest.raises(StructError, match=rf"Made\.{name}: {count} .* outside") as info:
+            getattr(read, name)
+        assert info.value.field == name
+    with pytest.raises(StructError, match="annotate the field as"):
+        repr(read)
 
 
 def test_aliases() -> None:

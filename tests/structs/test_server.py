@@ -127,6 +127,12 @@ def test_columns_are_packed_natively(connection: sync.Connection) -> None:
     assert stored(connection) == [ANN, EVE]
 
 
+def test_pack_does_not_choose_among_columns_of_one_name(connection: sync.Connection) -> None:
+    columns = connection.fetch_columns("select 1 as number, 2 as number, 'a' as author")
+    with pytest.raises(KeyError, match='several columns are named "number"'):
+        Facts.pack(columns)
+
+
 def test_damaged_bytes_name_row_and_field(connection: sync.Connection) -> None:
     records = [(1, ANN), (2, bytes(ANN)[:40])]
     connection.copy_records_to_table("t", records=records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 from colonnade.observe.timeline.kinds import KINDS
@@ -48,6 +49,14 @@ def test_other_waits_of_a_streams_caller_stay() -> None:
         ("sleep", 100, 10_000),
         ("transfer", 10_000, 10_060),
         ("decode", 10_060, 10_100),
+    )
+
+
+def test_the_phases_of_a_query_that_was_given_up_are_not_stretched() -> None:
+    lane = rows(("server", 0, 1000))
+    asked = dataclasses.replace(query(0, 1000, prepare=60, send=40), has_failed=True)
+    assert split_by_phases(lane, [asked]) == rows(
+        ("prepare", 0, 60), ("send", 60, 100), ("server", 100, 1000)
     )
 
 

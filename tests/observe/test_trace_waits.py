@@ -260,6 +260,17 @@ async def test_the_phases_are_those_of_the_timing(dsn: str) -> None:
     assert asked.seconds["server"] == pytest.approx(timing.server_wait, rel=0.2, abs=0.002)
 
 
+async def test_a_query_that_was_given_up_waited_for_the_server(dsn: str) -> None:
+    async def gives_up() -> None:
+        with pytest.raises(TimeoutError):
+            await connection.fetchval("SELECT pg_sleep(60)", timeout=0.2)
+
+    async with await colonnade.connect(dsn) as connection, observe.trace() as timeline:
+        await asyncio.create_task(gives_up(), name="gives up")
+    task = next(task for task in timeline.summary().tasks if task.name == "gives up")
+    assert task.seconds["server"] > WAIT_S
+
+
 async def test_a_wait_for_a_connection_is_the_pools(dsn: str) -> None:
     async def takes() -> None:
         async with pool.acquire() as connection:

@@ -41,6 +41,8 @@ class Query:
     start: int
     end: int
     phases: tuple[tuple[int, int], ...]
+    has_failed: bool = False
+    """Then the phases may lack the one that was under way as the caller gave up."""
 
 
 class QueryTracer:
@@ -77,7 +79,6 @@ class QueryTracer:
         error: BaseException | None,
     ) -> None:
         """Keep the query's phases."""
-        del error
         if span is None or not self._recorder.is_on:
             return
         # Beyond the limit there are no waits that they could explain.
@@ -86,7 +87,8 @@ class QueryTracer:
             return
         lane, name, start = span
         phases = tuple((kind, int(float(attributes.get(key, 0.0)) * 1e9)) for key, kind in _PHASES)
-        self.queries.append(Query(lane, name, start, self._recorder.now(), phases))
+        now = self._recorder.now()
+        self.queries.append(Query(lane, name, start, now, phases, error is not None))
 
 
 def split_by_phases(rows: list[Row], queries: Iterable[Query]) -> list[Row]:
@@ -122,6 +124,9 @@ def _laid_out(query: Query, waits: list[Row]) -> list[Row]:
     # The caller did other things between parts of the answer: its waits are all the time there is.
     waited = sum(stop - start for _, start, stop in waits)
     scale = waited / total if total else 0.0
+    if query.has_failed:
+        # What the phases leave was for the server, which had not answered yet.
+        scale = min(1.0, scale)
     scaled = tuple((kind, int(duration * scale)) for kind, duration in query.phases)
     return _spread(_in_a_row(scaled, 0), waits)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NOW = "pg_catalog.statement_timestamp()"
 DUE = f"job_ready_at OPERATOR(pg_catalog.<=) {NOW}"
 ALIVE = f"(job_expires_at IS NULL OR job_expires_at OPERATOR(pg_catalog.>) {NOW})"
+# What killed a dead letter joins the reasons before it when the letter becomes a job again.
+HISTORY = "pg_catalog.array_append(job_errors, job_reason) AS job_errors"
 
 
 def later(seconds: str) -> str:

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
 from colonnade.jobs._layouts import rows_adding
-from colonnade.jobs._layouts.base import ALIVE, DUE, NOW, Call, Layout, Part, Route, counted, later
+from colonnade.jobs._layouts.base import (
+    ALIVE,
+    DUE,
+    HISTORY,
+    NOW,
+    Call,
+    Layout,
+    Part,
+    Route,
+    counted,
+    later,
+)
 from colonnade.jobs.definition import KEY_SUFFIX, STORED_COLUMNS, columns_ddl
 
 if TYPE_CHECKING:
@@ -222,7 +233,8 @@ class Rows(Layout):
     def _administer(self) -> None:
         """What an administrator does."""
         back = (
-            f" RETURNING {self._kept}), added AS (INSERT INTO {self._table} ({self._kept})"
+            f" RETURNING job_id, job_priority, job_key, job_trace, {HISTORY}, {self._payload}),"
+            f" added AS (INSERT INTO {self._table} ({self._kept})"
             f" SELECT {self._kept} FROM back RETURNING 1) SELECT pg_catalog.count(*) FROM added"
         )
         self.requeue = f"WITH back AS (DELETE FROM {self._dead}{back}"

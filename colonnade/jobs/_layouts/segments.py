@@ -10,7 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade.jobs._layouts import segments_adding, segments_ddl
-from colonnade.jobs._layouts.base import ALIVE, DUE, NOW, Call, Layout, Part, Route, equal, later
+from colonnade.jobs._layouts.base import (
+    ALIVE,
+    DUE,
+    HISTORY,
+    NOW,
+    Call,
+    Layout,
+    Part,
+    Route,
+    equal,
+    later,
+)
 from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same
 from colonnade.jobs._layouts.segments_ring import Ring
@@ -202,7 +213,7 @@ class Segments(Layout):
         names = self.names
         chunk = "PARTITION BY job_priority, job_trace ORDER BY job_id"
         again = (
-            f" RETURNING job_id, job_priority, job_trace, job_errors, {self._payload}),"
+            f" RETURNING job_id, job_priority, job_trace, {HISTORY}, {self._payload}),"
             f" c AS MATERIALIZED (SELECT *, {chunk_of(chunk)} AS job_chunk,"
             " pg_catalog.dense_rank() OVER (ORDER BY job_priority, job_trace) AS job_group"
             " FROM back), g AS MATERIALIZED"

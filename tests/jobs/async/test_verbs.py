@@ -249,6 +249,7 @@ async def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     first = (await queue.dead())["job_id"][:1]
     assert await queue.requeue(first) == 1
     assert await queue.requeue() == 2
+    assert (await queue.peek()).to_pydict()["job_errors"] == [["no", "no"]] * 3
     batch = await queue.get(timeout=0)
     assert batch.columns["a"].tolist() == [0, 1, 2]
     assert batch.attempts.tolist() == [1, 1, 1]

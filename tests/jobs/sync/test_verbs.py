@@ -248,6 +248,7 @@ def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     first = (queue.dead())["job_id"][:1]
     assert queue.requeue(first) == 1
     assert queue.requeue() == 2
+    assert (queue.peek()).to_pydict()["job_errors"] == [["no", "no"]] * 3
     batch = queue.get(timeout=0)
     assert batch.columns["a"].tolist() == [0, 1, 2]
     assert batch.attempts.tolist() == [1, 1, 1]

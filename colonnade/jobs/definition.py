@@ -138,6 +138,17 @@ def settings_from(text: str) -> dict[str, Any]:
         raise QueueDefinitionError(msg) from None
 
 
+def as_payload(given: object) -> dict[str, str]:
+    """Return a payload as it was given. Raises TypeError for anything but a mapping."""
+    if not isinstance(given, Mapping):
+        msg = (
+            "a payload must map names of columns to SQL types, such as "
+            f"{{'user_id': 'int8 NOT NULL'}}, not {class_name(given)}"
+        )
+        raise TypeError(msg)
+    return dict(given)
+
+
 def columns_ddl(payload: Mapping[str, str]) -> str:
     """The columns of a payload, as a definition of a table has them."""
     return ",\n".join(f"    {quote_identifier(name)} {kind}" for name, kind in payload.items())
@@ -158,6 +169,14 @@ def check_seconds(option: str, value: object) -> None:
     if not 0 < value <= 10**9:  # type: ignore[operator]
         msg = f"{option} must be more than 0 seconds, and at most 10^9, not {shown(value)}"
         raise ValueError(msg)
+
+
+def check_connection(verb: str, connection: object) -> None:
+    """Raise TypeError for anything but a connection, such as a pool."""
+    if not hasattr(connection, "is_in_transaction"):
+        kind = class_name(connection)
+        msg = f"{verb} needs a connection, such as pool.acquire() returns, not {kind}"
+        raise TypeError(msg)
 
 
 def check_ids(ids: object, kind: str) -> None:
@@ -185,16 +204,16 @@ def _check_queue_name(name: object) -> None:
         raise ValueError(msg)
 
 
-def _check_payload(payload: object, own_columns: frozenset[str]) -> None:
-    if not isinstance(payload, Mapping):
-        msg = f"a payload must map names of columns to SQL types, not {class_name(payload)}"
-        raise TypeError(msg)
+def _check_payload(payload: Mapping[str, str], own_columns: frozenset[str]) -> None:
     if not payload:
         msg = "a payload needs at least one column"
         raise ValueError(msg)
     for name, kind in payload.items():
         check_identifier("a payload's column", name)
-        check_name(f"the type of {shown(name)}", kind)
+        given: object = kind
+        if not isinstance(given, str):
+            msg = f"the type of {shown(name)} must be a str in SQL, such as 'int8', not "
+            raise TypeError(msg + shown(given))
         if name in own_columns:
             msg = f"a payload's column cannot be named {name}: that column is the queue's own"
             raise ValueError(msg)

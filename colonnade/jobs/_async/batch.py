@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.jobs._layouts.base import Part
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_connection, check_ids, check_seconds
 from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.observing import tell
 
@@ -103,6 +103,7 @@ class Batch:
         Afterwards `ack()` without ids leaves these jobs out. `nack()`, `release()` and another
         `commit()` do not: they are for a transaction that was rolled back.
         """
+        check_connection("commit()", connection)
         if not connection.is_in_transaction():
             msg = "commit() needs a connection with an open transaction; ack() needs none"
             raise InterfaceError(msg)

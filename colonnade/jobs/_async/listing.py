@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade.jobs import _ddl
+from colonnade.jobs._tasks.asyncio import check_pool
 from colonnade.jobs.definition import check_identifier, settings_from
 from colonnade.jobs.queue_info import QueueInfo
 
@@ -20,6 +21,7 @@ async def list_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[Que
     It reads the table of queues, which every worker may read, and looks at no queue's jobs: those
     of other versions of Colonnade are listed, too.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     registry = _ddl.registry(schema)
     async with pool.acquire() as connection:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade.errors import InsufficientPrivilegeError
 from colonnade.jobs._async.registry import find_all, lock_schema
 from colonnade.jobs._migrations import steps_ddl
+from colonnade.jobs._tasks.asyncio import check_pool
 from colonnade.jobs.definition import check_identifier
 from colonnade.jobs.errors import QueueDefinitionError
 
@@ -23,6 +24,7 @@ async def migrate_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[
     QueueDefinitionError, and changes nothing, if a queue was made by a newer version, or belongs to
     another role.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     async with (
         pool.acquire() as connection,
@@ -37,6 +39,7 @@ async def migrate_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[
 
 async def migration_ddl(pool: colonnade.Pool, *, schema: str = "jobs") -> str:
     """Return the statements that `migrate_queues` would run now; "" if there is nothing to do."""
+    check_pool(pool)
     check_identifier("schema", schema)
     async with pool.acquire() as connection:
         found = await find_all(connection, schema)

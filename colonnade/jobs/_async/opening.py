@@ -19,7 +19,8 @@ from colonnade.jobs._async.registry import (
     payload_of,
 )
 from colonnade.jobs._layouts import layout_of
-from colonnade.jobs.definition import Definition, check_identifier, settings_from
+from colonnade.jobs._tasks.asyncio import check_pool
+from colonnade.jobs.definition import Definition, as_payload, check_identifier, settings_from
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -64,7 +65,10 @@ async def create_queue(
     has made is migrated. Raises QueueDefinitionError, with the
     difference, if the queue exists with another definition.
     """
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
+    check_pool(pool)
+    definition = Definition(
+        schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
+    )
     async with (
         pool.acquire() as connection,
         connection.transaction(isolation="read_committed"),
@@ -108,7 +112,9 @@ def queue_ddl(
     layout: LayoutName = "rows",
 ) -> str:
     """Return the DDL that `create_queue` runs for a new queue in a new schema."""
-    definition = Definition(schema, name, dict(payload), retry or Retry(), ttl, max_length, layout)
+    definition = Definition(
+        schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
+    )
     tables = _ddl.queue_tables_ddl(layout_of(definition))
     return "\n".join([_ddl.schema_ddl(schema), _ddl.registry_ddl(schema), tables]) + "\n"
 
@@ -122,6 +128,7 @@ async def open_queue(
     through a pooler in transaction mode, notifications do not arrive. Raises QueueDefinitionError
     if there is no such queue.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     check_identifier("name", name)
     async with pool.acquire() as connection:
@@ -140,6 +147,7 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
 
     Raises QueueDefinitionError if there is no such queue.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     check_identifier("name", name)
     for _ in range(_DROPS_MOST - 1):
@@ -166,6 +174,7 @@ async def grant_queue(pool: colonnade.Pool, name: str, role: str, *, schema: str
 
     It gets no right on other queues; it can read the names and rules of all queues of the schema.
     """
+    check_pool(pool)
     check_identifier("role", role)
     check_identifier("schema", schema)
     check_identifier("name", name)
@@ -198,7 +207,7 @@ async def _check_same(connection: Any, wanted: Definition, found: Found) -> None
     rows = await connection.fetch_plain(COLUMNS, "pg_temp.colonnade_wanted")
     asked = {row[0]: (row[1], row[2]) for row in rows}
     differences = [
-        f'the column "{name}" is {_spelled(there.get(name))}, not {_spelled(asked.get(name))}'
+        _difference(name, there.get(name), asked.get(name))
         for name in dict.fromkeys([*there, *asked])
         if there.get(name) != asked.get(name)
     ]
@@ -211,11 +220,20 @@ async def _check_same(connection: Any, wanted: Definition, found: Found) -> None
         if rules[option] != getattr(wanted, option)
     ]
     if differences:
-        msg = f"the queue {wanted} exists with another definition: {'; '.join(differences)}"
+        msg = (
+            f"the queue {wanted} exists with another definition: {'; '.join(differences)}. "
+            "open_queue opens it as it is, and another definition needs another name"
+        )
         raise QueueDefinitionError(msg)
 
 
-def _spelled(column: tuple[str, bool] | None) -> str:
-    if column is None:
-        return "missing"
+def _difference(name: str, there: tuple[str, bool] | None, asked: tuple[str, bool] | None) -> str:
+    if there is None:
+        return f'it has no column "{name}"'
+    if asked is None:
+        return f'it has a column "{name}", {_spelled(there)}, too'
+    return f'the column "{name}" is {_spelled(there)}, not {_spelled(asked)}'
+
+
+def _spelled(column: tuple[str, bool]) -> str:
     return f"{column[0]} NOT NULL" if column[1] else column[0]

@@ -13,7 +13,7 @@ from colonnade.jobs._async.getting import get
 from colonnade.jobs._async.upkeep import Upkeep
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sources import Beside
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_connection, check_ids, check_seconds
 from colonnade.jobs.observing import tell
 from colonnade.jobs.stats import QueueStats
 
@@ -90,6 +90,7 @@ class Queue:
             on_conflict=on_conflict,
         )
         if connection is not None:
+            check_connection("add(connection=...)", connection)
             if not connection.is_in_transaction():
                 msg = "add(connection=...) needs an open transaction; without one, leave it out"
                 raise InterfaceError(msg)
@@ -169,8 +170,8 @@ class Queue:
     async def requeue(self, ids: Any = None) -> int:
         """Make dead letters (without `ids` all) jobs again, with new attempts; return how many.
 
-        They keep id, priority, key and history. If a job with one of their keys has been added
-        since, this is a UniqueViolationError, and none of them moves.
+        They keep id, priority and key, and `job_errors` has all reasons so far. If a job with one
+        of their keys has been added since, this is a UniqueViolationError, and none of them moves.
         """
         if ids is None:
             count = await self._count(self.layout.requeue)

@@ -11,7 +11,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from colonnade._arguments import check_count, checked_timeout
+from colonnade._arguments import check_count, check_values, checked_timeout
+from colonnade._shown import class_name
 from colonnade.errors import DecodeError, InterfaceError
 from colonnade.jobs._sync.batch import Batch
 from colonnade.jobs._tasks.threads import Signal, rung_by
@@ -61,8 +62,14 @@ def get_until(
     if lease is not None:
         check_seconds("lease", lease)
     seconds = checked_timeout(timeout)
+    check_values("queues", queues)
     if not queues:
         raise InterfaceError("get() needs at least one queue")
+    for queue in queues:
+        if not hasattr(queue, "pool"):
+            kind = class_name(queue)
+            msg = f"get() needs queues that create_queue or open_queue returned, not {kind}"
+            raise TypeError(msg)
     if any(queue.pool is not queues[0].pool for queue in queues):
         raise InterfaceError("get() needs queues that were opened with one pool")
     give_up = None if seconds is None else time.monotonic() + seconds

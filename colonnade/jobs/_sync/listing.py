@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade.jobs import _ddl
+from colonnade.jobs._tasks.threads import check_pool
 from colonnade.jobs.definition import check_identifier, settings_from
 from colonnade.jobs.queue_info import QueueInfo
 
@@ -22,6 +23,7 @@ def list_queues(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> list[Queu
     It reads the table of queues, which every worker may read, and looks at no queue's jobs: those
     of other versions of Colonnade are listed, too.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     registry = _ddl.registry(schema)
     with pool.acquire() as connection:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade.errors import InsufficientPrivilegeError
 from colonnade.jobs._migrations import steps_ddl
 from colonnade.jobs._sync.registry import find_all, lock_schema
+from colonnade.jobs._tasks.threads import check_pool
 from colonnade.jobs.definition import check_identifier
 from colonnade.jobs.errors import QueueDefinitionError
 
@@ -25,6 +26,7 @@ def migrate_queues(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> list[s
     QueueDefinitionError, and changes nothing, if a queue was made by a newer version, or belongs to
     another role.
     """
+    check_pool(pool)
     check_identifier("schema", schema)
     with (
         pool.acquire() as connection,
@@ -39,6 +41,7 @@ def migrate_queues(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> list[s
 
 def migration_ddl(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> str:
     """Return the statements that `migrate_queues` would run now; "" if there is nothing to do."""
+    check_pool(pool)
     check_identifier("schema", schema)
     with pool.acquire() as connection:
         found = find_all(connection, schema)

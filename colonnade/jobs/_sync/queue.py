@@ -15,7 +15,7 @@ from colonnade.jobs._sync.adding import add_jobs
 from colonnade.jobs._sync.consumer import Consumer
 from colonnade.jobs._sync.getting import get
 from colonnade.jobs._sync.upkeep import Upkeep
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_connection, check_ids, check_seconds
 from colonnade.jobs.observing import tell
 from colonnade.jobs.stats import QueueStats
 
@@ -94,6 +94,7 @@ class Queue:
             on_conflict=on_conflict,
         )
         if connection is not None:
+            check_connection("add(connection=...)", connection)
             if not connection.is_in_transaction():
                 msg = "add(connection=...) needs an open transaction; without one, leave it out"
                 raise InterfaceError(msg)
@@ -173,8 +174,8 @@ class Queue:
     def requeue(self, ids: Any = None) -> int:
         """Make dead letters (without `ids` all) jobs again, with new attempts; return how many.
 
-        They keep id, priority, key and history. If a job with one of their keys has been added
-        since, this is a UniqueViolationError, and none of them moves.
+        They keep id, priority and key, and `job_errors` has all reasons so far. If a job with one
+        of their keys has been added since, this is a UniqueViolationError, and none of them moves.
         """
         if ids is None:
             count = self._count(self.layout.requeue)

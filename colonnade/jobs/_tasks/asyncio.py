@@ -112,6 +112,19 @@ async def call_handler(handler: Callable[[Batch], Awaitable[object]], batch: Bat
     await answer
 
 
+def check_pool(pool: object) -> None:
+    """Raise TypeError unless it is a pool of asyncio."""
+    import colonnade
+
+    if isinstance(pool, colonnade.Pool):
+        return
+    if isinstance(pool, colonnade.sync.Pool):
+        msg = "pool is one of colonnade.sync: colonnade.jobs.sync takes it"
+    else:
+        msg = f"pool must be one of colonnade.create_pool, not {class_name(pool)}"
+    raise TypeError(msg)
+
+
 class _Hub:
     """The one connection of a pool that listens, for all its callers that wait."""
 

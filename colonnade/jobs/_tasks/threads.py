@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from colonnade._shown import class_name
 from colonnade.jobs._tasks.handlers import WrongHandlerError
 
 if TYPE_CHECKING:
@@ -123,6 +124,19 @@ def call_handler(handler: Callable[[Batch], object], batch: Batch) -> None:
             "function (async def): colonnade.jobs awaits those"
         )
         raise WrongHandlerError(msg)
+
+
+def check_pool(pool: object) -> None:
+    """Raise TypeError unless it is a pool of threads."""
+    import colonnade
+
+    if isinstance(pool, colonnade.sync.Pool):
+        return
+    if isinstance(pool, colonnade.Pool):
+        msg = "pool is one of asyncio: colonnade.jobs takes it"
+    else:
+        msg = f"pool must be one of colonnade.sync.create_pool, not {class_name(pool)}"
+    raise TypeError(msg)
 
 
 class _Hub:

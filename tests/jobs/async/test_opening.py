@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,8 +35,9 @@ async def test_create_is_idempotent_for_one_definition(pool: colonnade.Pool) -> 
     ("payload", "options", "difference"),
     [
         ({"a": "int4", "b": "numeric(12, 2)"}, {}, '"a" is bigint, not integer'),
-        ({"a": "int8"}, {}, r'"b" is numeric\(12,2\), not missing'),
-        ({**PAYLOAD, "c": "text"}, {}, '"c" is missing, not text'),
+        ({"a": "int8"}, {}, r'it has a column "b", numeric\(12,2\), too'),
+        ({**PAYLOAD, "c": "text"}, {}, 'it has no column "c"'),
+        (PAYLOAD, {"ttl": 5}, r"5\. open_queue opens it as it is"),
         ({"a": "int8 NOT NULL", "b": "numeric(12, 2)"}, {}, "not bigint NOT NULL"),
         ({"b": "numeric(12, 2)", "a": "int8"}, {}, "in the order a, b"),
         (PAYLOAD, {"ttl": 5}, "ttl is None, not 5"),
@@ -49,6 +51,55 @@ async def test_another_definition_is_refused_with_the_difference(
     await jobs.create_queue(pool, "q", PAYLOAD)
     with pytest.raises(jobs.QueueDefinitionError, match=difference):
         await jobs.create_queue(pool, "q", payload, **options)
+
+
+async def test_what_is_no_pool_and_no_queue_is_refused(pool: colonnade.Pool, dsn: str) -> None:
+    for verb in (jobs.open_queue, jobs.drop_queue):
+        with pytest.raises(TypeError, match=r"pool must be one of colonnade\..*, not str"):
+            await verb(dsn, "q")  # type: ignore[arg-type]
+    async with pool.acquire() as connection:
+        with pytest.raises(TypeError, match=r"one of .*create_pool, not PoolConnectionProxy"):
+            await jobs.create_queue(connection, "q", PAYLOAD)  # type: ignore[arg-type]
+    queue = await jobs.create_queue(pool, "q", PAYLOAD)
+    with pytest.raises(TypeError, match=r"queues that create_queue or open_queue .*, not str"):
+        await jobs.get(["q"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="queues must be a sequence, not Queue"):
+        await jobs.get(queue)  # type: ignore[arg-type]
+    no_connection: Any = pool
+    with pytest.raises(TypeError, match=r"add.* needs a connection, .*, not Pool"):
+        await queue.add({"a": [1]}, connection=no_connection)
+    await queue.add({"a": [1]})
+    with pytest.raises(TypeError, match=r"commit.* needs a connection, .*, not Pool"):
+        await (await queue.get()).commit(no_connection)
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (["a"], "such as {'user_id': .*, not list"),
+        ({"a": int}, "in SQL, such as 'int8', not the class int"),
+    ],
+)
+async def test_a_payload_of_the_wrong_kind(
+    pool: colonnade.Pool, payload: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        await jobs.create_queue(pool, "q", payload)
+
+
+# async-only: begin
+async def test_a_pool_of_the_other_kind_is_refused(dsn: str, pool: colonnade.Pool) -> None:
+    with (
+        colonnade.sync.create_pool(dsn, min_size=0) as other,
+        pytest.raises(TypeError, match=r"of colonnade\.sync: colonnade\.jobs\.sync takes it"),
+    ):
+        await jobs.create_queue(other, "q", PAYLOAD)  # type: ignore[arg-type]
+    blocking: Any = importlib.import_module("colonnade.jobs.sync")
+    with pytest.raises(TypeError, match=r"pool is one of asyncio: colonnade\.jobs takes it"):
+        blocking.create_queue(pool, "q", PAYLOAD)
+
+
+# async-only: end
 
 
 async def test_what_is_shown_is_what_is_run(pool: colonnade.Pool, layout: LayoutName) -> None:

@@ -35,8 +35,9 @@ def test_create_is_idempotent_for_one_definition(pool: colonnade.sync.Pool) -> N
     ("payload", "options", "difference"),
     [
         ({"a": "int4", "b": "numeric(12, 2)"}, {}, '"a" is bigint, not integer'),
-        ({"a": "int8"}, {}, r'"b" is numeric\(12,2\), not missing'),
-        ({**PAYLOAD, "c": "text"}, {}, '"c" is missing, not text'),
+        ({"a": "int8"}, {}, r'it has a column "b", numeric\(12,2\), too'),
+        ({**PAYLOAD, "c": "text"}, {}, 'it has no column "c"'),
+        (PAYLOAD, {"ttl": 5}, r"5\. open_queue opens it as it is"),
         ({"a": "int8 NOT NULL", "b": "numeric(12, 2)"}, {}, "not bigint NOT NULL"),
         ({"b": "numeric(12, 2)", "a": "int8"}, {}, "in the order a, b"),
         (PAYLOAD, {"ttl": 5}, "ttl is None, not 5"),
@@ -50,6 +51,38 @@ def test_another_definition_is_refused_with_the_difference(
     jobs.create_queue(pool, "q", PAYLOAD)
     with pytest.raises(jobs.QueueDefinitionError, match=difference):
         jobs.create_queue(pool, "q", payload, **options)
+
+
+def test_what_is_no_pool_and_no_queue_is_refused(pool: colonnade.sync.Pool, dsn: str) -> None:
+    for verb in (jobs.open_queue, jobs.drop_queue):
+        with pytest.raises(TypeError, match=r"pool must be one of colonnade\..*, not str"):
+            verb(dsn, "q")  # type: ignore[arg-type]
+    with pool.acquire() as connection:
+        with pytest.raises(TypeError, match=r"one of .*create_pool, not PoolConnectionProxy"):
+            jobs.create_queue(connection, "q", PAYLOAD)  # type: ignore[arg-type]
+    queue = jobs.create_queue(pool, "q", PAYLOAD)
+    with pytest.raises(TypeError, match=r"queues that create_queue or open_queue .*, not str"):
+        jobs.get(["q"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="queues must be a sequence, not Queue"):
+        jobs.get(queue)  # type: ignore[arg-type]
+    no_connection: Any = pool
+    with pytest.raises(TypeError, match=r"add.* needs a connection, .*, not Pool"):
+        queue.add({"a": [1]}, connection=no_connection)
+    queue.add({"a": [1]})
+    with pytest.raises(TypeError, match=r"commit.* needs a connection, .*, not Pool"):
+        (queue.get()).commit(no_connection)
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (["a"], "such as {'user_id': .*, not list"),
+        ({"a": int}, "in SQL, such as 'int8', not the class int"),
+    ],
+)
+def test_a_payload_of_the_wrong_kind(pool: colonnade.sync.Pool, payload: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        jobs.create_queue(pool, "q", payload)
 
 
 def test_what_is_shown_is_what_is_run(pool: colonnade.sync.Pool, layout: LayoutName) -> None:

@@ -16,7 +16,8 @@ Batches: TypeAlias = Columns | Sequence[Columns] | AsyncIterable[Columns]
 Source: TypeAlias = Batches | Callable[[], Batches | Awaitable[Batches]]
 
 _EXPECTED = (
-    "Columns, a list of at least one, an asynchronous iterable of them, or a function returning one"
+    "Columns (of fetch_columns), a list of Columns, an asynchronous iterable of them (iter_columns "
+    "with asyncio), or a function returning one of these"
 )
 #: Larger batches are sent part by part, so that few bytes wait for a slow reader.
 PART_BYTES = 4 << 20
@@ -27,7 +28,7 @@ ENCODED_PART_BYTES = 1 << 20
 def check_source(source: object) -> None:
     """Raise TypeError if the object cannot be a source."""
     if not (callable(source) or _is_batches(source)):
-        raise TypeError(f"source must be {_EXPECTED}, not {class_name(source)}")
+        raise TypeError(f"source must be {_EXPECTED}, not {_told(source)}")
 
 
 def known_size(source: object) -> tuple[int, int] | None:
@@ -50,7 +51,7 @@ async def begun(source: Source) -> Batches:
     if inspect.isawaitable(made):
         made = await made
     if not _is_batches(made):
-        raise TypeError(f"the function returned {class_name(made)}, not {_EXPECTED}")
+        raise TypeError(f"the function returned {_told(made)}, not {_EXPECTED}")
     return made
 
 
@@ -95,6 +96,15 @@ def _is_batches(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return bool(value) and all(isinstance(each, Columns) for each in value)
     return isinstance(value, (Columns, AsyncIterable))
+
+
+def _told(source: object) -> str:
+    if not isinstance(source, (list, tuple)):
+        return class_name(source)
+    if not source:
+        return f"an empty {class_name(source)}"
+    wrong = next(each for each in source if not isinstance(each, Columns))
+    return f"a {class_name(source)} of {class_name(wrong)}"
 
 
 def _split(batch: object, part_bytes: int) -> Iterator[Columns]:

@@ -401,6 +401,10 @@ async def test_wrong_arguments_are_named(pool: colonnade.Pool) -> None:
     for source in (None, 5, "rows", [], [columns, 5], [1, 2]):
         with pytest.raises(TypeError, match="source must be Columns"):
             serve.TableResponse(source)
+    with pytest.raises(TypeError, match=r"Columns \(of fetch_columns\), .*, not a list of dict"):
+        serve.TableResponse([{"a": 1}])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="not an empty tuple"):
+        serve.TableResponse(())
     for options, message in (
         ({"formats": ["xlsx"]}, "there is no format 'xlsx': use arrow, parquet, json, ndjson, csv"),
         ({"formats": "arrow"}, "formats must be a list of names"),

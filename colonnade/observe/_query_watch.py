@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade import tracing
 from colonnade._outside_collections import OutsideCollections
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.observe._metrics import PHASES
 from colonnade.observe._pool_names import given_pools, name_of
 from colonnade.observe._summaries import Summaries
@@ -199,6 +199,14 @@ class Metrics:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def check_monitors(monitor: object, jobs: object) -> None:
+    """Raise TypeError for what would fail at each scrape instead."""
+    if monitor is not None and not hasattr(monitor, "snapshot"):
+        raise TypeError(f"monitor must be a LoopMonitor, not {class_name(monitor)}")
+    if jobs is not None and not hasattr(jobs, "figures"):
+        raise TypeError(f"jobs must be a JobsMonitor of the queues, not {class_name(jobs)}")
 
 
 def monitor_snapshot(

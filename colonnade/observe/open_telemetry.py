@@ -7,8 +7,9 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from colonnade._shown import class_name
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import Metrics, monitor_snapshot
+from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,6 +44,11 @@ class OpenTelemetryMetrics(Metrics):
         monitor: LoopMonitor | None = None,
         jobs: JobsMonitor | None = None,
     ) -> None:
+        check_monitors(monitor, jobs)
+        if meter_provider is not None and not hasattr(meter_provider, "get_meter"):
+            kind = class_name(meter_provider)
+            msg = f"meter_provider must be a MeterProvider, not {kind}; pools= are the pools"
+            raise TypeError(msg)
         self._api: Any = importlib.import_module("opentelemetry.metrics")
         meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
         self._monitor = monitor

@@ -6,8 +6,9 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from colonnade._shown import class_name
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import Metrics, monitor_snapshot
+from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +42,11 @@ class PrometheusMetrics(Metrics):
         monitor: LoopMonitor | None = None,
         jobs: JobsMonitor | None = None,
     ) -> None:
+        check_monitors(monitor, jobs)
+        if registry is not None and not hasattr(registry, "register"):
+            kind = class_name(registry)
+            msg = f"registry must be a CollectorRegistry, not {kind}; pools= are the pools"
+            raise TypeError(msg)
         library: Any = importlib.import_module("prometheus_client")
         self._core: Any = importlib.import_module("prometheus_client.core")
         self._registry = library.REGISTRY if registry is None else registry

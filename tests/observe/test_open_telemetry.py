@@ -278,3 +278,13 @@ def test_two_pools_need_two_names(dsn: str, collected: Collected) -> None:
                 assert names == {"pool-1", "pool-2"}
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("metrics", [observe.OpenTelemetryMetrics, observe.PrometheusMetrics])
+def test_arguments_in_the_wrong_place_are_named(metrics: Any) -> None:
+    with pytest.raises(TypeError, match=r"must be a (Meter|Collector).*, not dict; pools= are"):
+        metrics({"main": None})
+    with pytest.raises(TypeError, match="monitor must be a LoopMonitor, not str"):
+        metrics(monitor="main")
+    with pytest.raises(TypeError, match="jobs must be a JobsMonitor of the queues, not list"):
+        metrics(jobs=["mails"])

@@ -37,7 +37,8 @@ class Source:
         order_by: tuple[str, ...],
     ) -> None:
         is_named = is_table(table_or_query)
-        self._relation = table_or_query.strip() if is_named else f"({table_or_query}\n) AS source"
+        query = table_or_query.rstrip().rstrip(";")
+        self._relation = table_or_query.strip() if is_named else f"({query}\n) AS source"
         self.args = tuple(args)
         self.partition_by = partition_by
         self.order_by = order_by

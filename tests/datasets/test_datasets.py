@@ -462,6 +462,13 @@ def test_a_pool_and_an_open_transaction(
         assert datasets.write(table, conn, tmp_path / "inside", order_by="id").rows == 100
 
 
+def test_a_query_may_end_with_a_semicolon(
+    conn: sync.Connection, table: str, tmp_path: Path
+) -> None:
+    query = f"SELECT id FROM {table} WHERE id <= 5; \n"
+    assert datasets.write(query, conn, tmp_path / "out", order_by="id").rows == 5
+
+
 def test_a_place_that_is_none(conn: sync.Connection, table: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such directory"):
         datasets.write(table, conn, tmp_path / "missing" / "out")

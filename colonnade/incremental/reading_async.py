@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade import sync
 from colonnade._arguments import check_count
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
@@ -115,6 +116,8 @@ class NewBatchesAsync:
 @asynccontextmanager
 async def _connection(con: Any) -> AsyncGenerator[Connection, None]:
     """Yield a connection of a pool, or the connection itself."""
+    if isinstance(con, (sync.Connection, sync.Pool, sync.PoolConnectionProxy)):
+        raise TypeError("con is one of colonnade.sync: read_new and iter_new take it")
     if hasattr(con, "acquire"):
         async with con.acquire() as connection:
             yield connection

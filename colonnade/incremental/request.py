@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from colonnade._arguments import check_mapping, check_name, check_names
+from colonnade._arguments import check_name, check_names
 from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.names import is_table
 from colonnade.types import TextValue
@@ -68,6 +68,14 @@ class New(NamedTuple):
     state: State
 
 
+def check_state(state: object) -> None:
+    """Raise TypeError for anything but a mapping."""
+    if not isinstance(state, Mapping):
+        hint = ": json.loads makes one of its text" if isinstance(state, str) else ""
+        msg = f"state must be the mapping that a read returned, not {class_name(state)}{hint}"
+        raise TypeError(msg)
+
+
 class Request:
     """One read: its arguments are checked, and its queries are made here."""
 
@@ -76,7 +84,8 @@ class Request:
     ) -> None:
         check_name("table", table)
         check_name("by", by)
-        check_mapping("state", state)
+        if state is not None:
+            check_state(state)
         check_names("columns", columns)
         if not is_table(table):
             raise InterfaceError(f"table must be the name of a table, not {shown(table)}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade.errors import InterfaceError
+from colonnade.incremental.request import check_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,10 @@ def save_state(path: str | os.PathLike[str], state: Mapping[str, Any]) -> None:
 
     If the path is a symbolic link, the file that it names is replaced.
     """
+    check_state(state)
     place = Path(os.path.realpath(path))
+    if not place.parent.is_dir():
+        raise FileNotFoundError(2, "there is no such directory", str(place.parent))
     beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         with beside.open("x", encoding="utf-8") as file:

@@ -296,3 +296,21 @@ async def test_many_writers_and_a_reader(dsn: str, conn: sync.Connection, table:
     assert set(last.items()) == table_rows
     assert reads > 5
     assert len(seen) > len(table_rows), "no row was read before and after an update"
+
+
+def test_what_is_no_state_is_refused(conn: sync.Connection, table: str, tmp_path: Path) -> None:
+    _, state = new_ids(conn, table, None)
+    wrong: Any
+    for wrong, told in ((json.dumps(state), "not str: json.loads makes"), (5, "not int")):
+        with pytest.raises(TypeError, match=f"the mapping that a read returned, {told}"):
+            new_ids(conn, table, wrong)
+        with pytest.raises(TypeError, match=f"the mapping that a read returned, {told}"):
+            incremental.save_state(tmp_path / "state.json", wrong)
+    with pytest.raises(FileNotFoundError, match=r"no such directory: '.*missing'"):
+        incremental.save_state(tmp_path / "missing" / "state.json", state)
+
+
+async def test_a_blocking_connection_is_refused(conn: sync.Connection, table: str) -> None:
+    blocking: Any = conn
+    with pytest.raises(TypeError, match=r"of colonnade\.sync: read_new and iter_new take it"):
+        await incremental.read_new_async(table, blocking, by="changed_in")

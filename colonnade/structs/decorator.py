@@ -104,6 +104,11 @@ def _fields(
         default = vars(kind).get(name, _MISSING)
         found = field_type(kind.__name__, name, annotation, scope)
         if found.is_extra:
+            if type(default).__hash__ is None:
+                raise TypeError(
+                    f"{kind.__name__}.{name}: all instances would share its default, a "
+                    f"{class_name(default)}: make it None, and set the attribute"
+                )
             extras[name] = None if default is _MISSING else default
             continue
         has_default = default is not _MISSING

@@ -141,6 +141,14 @@ def test_extras_are_not_stored() -> None:
     assert found.score is None
 
 
+def test_instances_do_not_share_the_default_of_an_extra() -> None:
+    text = "Made.seen: all instances would share its default, a list"
+    with pytest.raises(TypeError, match=text):
+        made_of({"a": int, "seen": Extra[list[int]]}, seen=[])
+    made = made_of({"a": int, "seen": Extra[tuple[int, ...]]}, seen=(1,))
+    assert made(1).seen == (1,)
+
+
 def test_fields_do_not_change() -> None:
     person = Person("a")
     with pytest.raises(AttributeError, match=r"replace\(login=\.\.\.\) makes another one"):

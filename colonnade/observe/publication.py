@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import json
 import logging
 import os
+import stat
 import threading
 import weakref
 from pathlib import Path
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _SHORTEST_INTERVAL = 0.05
 _LONGEST_INTERVAL = 60.0
 _PRIVATE = 0o600
+# Each report begins so: the version is its first entry.
+_BEGINNING = b'{"version": '
 
 _log = logging.getLogger("colonnade.observe")
 
@@ -89,7 +93,8 @@ class Publication:
     def start(self) -> None:
         """Write the first report now, and the others in a thread.
 
-        Raises RuntimeError if it has begun, OSError if the report cannot be written.
+        Raises RuntimeError if it has begun, OSError if the report cannot be written:
+        FileExistsError if there is something else in its place.
         """
         if self._thread is not None:
             raise RuntimeError("this publication has begun already: stop() ends it")
@@ -99,6 +104,7 @@ class Publication:
             path = folder / f"{os.getpid()}.json"
         else:
             path = Path(self._given_path)
+        _check_replaceable(path)
         self._statements = StatementTimes()
         self._reporter = Reporter(self._monitor, self._pools, self.interval)
         self._write(path)
@@ -122,7 +128,9 @@ class Publication:
         tracing.remove_tracer(self._statements)
         path, self._path = self._path, None
         if path is not None:
-            path.unlink(missing_ok=True)
+            # Someone may have put a folder there, or a file in place of the folder.
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def forget(self) -> None:
         """In a forked child: the thread and the file are the parent's."""
@@ -174,6 +182,19 @@ class Publication:
     def __repr__(self) -> str:
         state = "not begun" if self._path is None else f"in {str(self._path)!r}"
         return f"<Publication {state}, every {self.interval:g} s>"
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise FileExistsError for a device, a link, or a file that is no report: it would be lost."""
+    with contextlib.suppress(FileNotFoundError):
+        is_ours = stat.S_ISREG(path.lstat().st_mode)
+        if is_ours:
+            with path.open("rb") as file:
+                beginning = file.read(len(_BEGINNING))
+            is_ours = not beginning or beginning == _BEGINNING
+        if not is_ours:
+            said = "is no report of a process, and is not replaced"
+            raise FileExistsError(errno.EEXIST, said, str(path))
 
 
 def _named(pools: Any) -> dict[str, HasStats]:

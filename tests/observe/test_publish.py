@@ -185,6 +185,36 @@ async def test_a_report_that_cannot_be_written_is_told(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
+async def test_only_a_report_is_replaced(tmp_path: Path) -> None:
+    monitor = observe.LoopMonitor(logger=None)
+    (tmp_path / "letter").write_text("precious")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "letter")
+    (tmp_path / "folder").mkdir()
+    for name in ("letter", "pipe", "link", "folder"):
+        with pytest.raises(FileExistsError, match="is not replaced"):
+            observe.publish(monitor, path=tmp_path / name).start()
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "letter").read_text() == "precious"
+    old = tmp_path / "old"
+    with observe.publish(monitor, path=old):
+        left = old.read_bytes()
+    for content in (left, b""):
+        old.write_bytes(content)
+        with observe.publish(monitor, path=old):
+            read_status(old)
+        assert not old.exists()
+
+
+async def test_a_report_that_was_replaced_by_a_folder_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "report"
+    with observe.publish(observe.LoopMonitor(logger=None), path=path, interval=60):
+        path.unlink()
+        path.mkdir()
+    assert path.is_dir()
+
+
 def test_bad_arguments_are_refused() -> None:
     monitor = observe.LoopMonitor()
     strange: Any = object()

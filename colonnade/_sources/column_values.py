@@ -35,7 +35,7 @@ def values_of(name: str, value: Any) -> Values:
         return numpy_values(name, np.asarray(value))
     msg = (
         f'column "{name}" must be an array of NumPy, Arrow, pandas or Polars, or a list, '
-        f"not {class_name(value)}"
+        f"not {class_name(value)}: a mapping has the values of all rows, as {{name: [...]}}"
     )
     raise TypeError(msg)
 

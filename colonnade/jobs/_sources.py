@@ -101,6 +101,9 @@ class Beside:
             raise ValueError(msg)
         self.replaces = on_conflict == "replace"
         self.has_key = key is not None
+        if self.replaces and not self.has_key:
+            msg = 'on_conflict="replace" needs a key: nothing else tells which jobs are the same'
+            raise ValueError(msg)
         self.key_column: str | None = key if isinstance(key, str) else None
         if self.key_column is not None and self.key_column not in definition.payload:
             names = ", ".join(f'"{name}"' for name in definition.payload)

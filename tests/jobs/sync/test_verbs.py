@@ -240,6 +240,16 @@ def test_ids_and_reasons_of_the_wrong_kind(queue: jobs.Queue) -> None:
     assert len(batch.held) == 2
 
 
+def test_rows_as_mappings_and_replace_without_a_key(queue: jobs.Queue) -> None:
+    rows: Any
+    for rows in ({"a": 1}, [{"a": 1, "b": "x"}]):
+        with pytest.raises(TypeError, match=r"not int: a mapping has the values of all rows"):
+            queue.add(rows)
+    with pytest.raises(ValueError, match='on_conflict="replace" needs a key'):
+        queue.add({"a": [1]}, on_conflict="replace")
+    assert queue.length() == 0
+
+
 def test_dead_letters_are_requeued(queue: jobs.Queue) -> None:
     added(queue, 3)
     for _ in range(2):

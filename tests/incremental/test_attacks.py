@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from colonnade import embedded, incremental, sync
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,9 @@ def test_a_crash_that_takes_seen_transactions_along_is_told() -> None:
             conn.execute("INSERT INTO t DEFAULT VALUES")
             rows, state = incremental.read_new("t", conn, by="changed_in")
             assert len(rows) == 1
-            os.kill(conn.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
+            with sync.connect(server.dsn) as other:
+                os.kill(conn.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
+                _await_loss(other)
         with _connected(server.dsn) as conn:
             conn.execute("INSERT INTO t DEFAULT VALUES")
             if state["unflushed"]:
@@ -102,6 +104,12 @@ def test_a_crash_that_takes_seen_transactions_along_is_told() -> None:
                     incremental.read_new("t", conn, by="changed_in", state=state)
                 state["unflushed"] = ""
             incremental.read_new("t", conn, by="changed_in", state=state)
+
+
+def _await_loss(conn: sync.Connection) -> None:
+    """Wait until the server has noticed its crash: it ends its other connections first."""
+    with pytest.raises((PostgresError, OSError)):
+        conn.execute("SELECT pg_sleep($1)", _SECONDS_MAX)
 
 
 def _connected(dsn: str) -> sync.Connection:

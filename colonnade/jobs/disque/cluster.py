@@ -191,6 +191,9 @@ class Cluster:
         for job in jobs:
             prefix = origin(job.id)
             times[prefix] = times.get(prefix, 0) + 1
+        if not times:
+            # Nothing is learned: a node that has just failed must not become the source again.
+            return
         for prefix, count in times.items():
             origins.add(prefix, count)
         busiest = origins.max()

@@ -81,7 +81,8 @@ class Served:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
-        if self.refuses:
+        # A connection may be accepted just before the node is stopped, and served after it.
+        if self.refuses or not self.is_up:
             writer.transport.abort()
             return
         self.writers.add(writer)

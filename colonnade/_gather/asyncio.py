@@ -10,14 +10,21 @@ from colonnade._gather.shared_errors import own
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable
 
+    from colonnade._gather.plan import Job
+
     Work = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class Crew:
     """The workers of one gather. A task is stopped by its cancellation."""
 
+    def __init__(self) -> None:
+        self.has_begun = False
+
     def begins(self, conversation: Any) -> None:
-        """Record that a query is about to run on a connection: not needed for tasks."""
+        """Record that a query is about to run on a connection."""
+        del conversation  # A task is stopped whatever it does.
+        self.has_begun = True
 
     def ended(self, conversation: Any) -> None:
         """Record that it has ended."""
@@ -56,7 +63,7 @@ class SharedReads:
         self._reads: dict[Hashable, _Read] = {}
 
     async def join(
-        self, key: Hashable, read: Callable[[Crew], Coroutine[Any, Any, Any]], crew: Crew
+        self, key: Hashable, read: Callable[[Crew], Coroutine[Any, Any, Any]], crew: Crew, job: Job
     ) -> Any:
         """The result of the query with this key, which begins unless it is under way.
 
@@ -65,9 +72,11 @@ class SharedReads:
         del crew  # Its task is cancelled, and so is this wait.
         shared = self._reads.get(key)
         if shared is None:
-            shared = self._reads[key] = _Read(asyncio.ensure_future(read(Crew())))
+            reader = Crew()
+            shared = self._reads[key] = _Read(reader, asyncio.ensure_future(read(reader)))
             shared.task.add_done_callback(lambda task: self._end(key, task))
         shared.callers += 1
+        job.read = shared.crew
         try:
             await asyncio.wait([shared.task])
         finally:
@@ -92,9 +101,10 @@ class SharedReads:
 class _Read:
     """A shared query under way."""
 
-    __slots__ = ("callers", "task")
+    __slots__ = ("callers", "crew", "task")
 
-    def __init__(self, task: asyncio.Future[Any]) -> None:
+    def __init__(self, crew: Crew, task: asyncio.Future[Any]) -> None:
+        self.crew = crew
         self.task = task
         self.callers = 0
 

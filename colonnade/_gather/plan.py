@@ -22,7 +22,9 @@ FLIGHT_QUERIES_MAX = 16
 class Job:
     """One query of a gather, on its way."""
 
-    __slots__ = ("_lock", "connection", "error", "expected", "is_done", "name", "query", "value")
+    __slots__ = (
+        *("_lock", "connection", "error", "expected", "is_done", "name", "query", "read", "value"),
+    )
 
     def __init__(self, name: str, query: Query[Any], costs: QueryCosts) -> None:
         self.name = name
@@ -31,6 +33,8 @@ class Job:
         """Seconds; None if they are not known."""
         self.connection: Any = None
         """The connection on which it runs; None while it waits for one."""
+        self.read: Any = None
+        """The crew that asks a shared query, for this gather or another; None before it joins."""
         self.is_done = False
         self.value: Any = None
         self.error: Exception | None = None

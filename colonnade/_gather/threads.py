@@ -16,6 +16,8 @@ from colonnade.errors import QueryCanceledError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from colonnade._gather.plan import Job
+
     Work = Callable[[], Any]
 
 # After the end of the time, the workers' own reports are awaited for this time.
@@ -36,12 +38,14 @@ class Crew:
         self._lock = threading.Lock()
         self._running: list[Any] = []
         self.is_stopped = False
+        self.has_begun = False
 
     def begins(self, conversation: Any) -> None:
         """Record that a query is about to run on a connection."""
         with self._lock:
             if self.is_stopped:
                 raise QueryCanceledError("the gather of the query has ended")
+            self.has_begun = True
             self._running.append(conversation)
 
     def ended(self, conversation: Any) -> None:
@@ -111,7 +115,7 @@ class SharedReads:
         self._lock = threading.Lock()
         self._reads: dict[Hashable, _Read] = {}
 
-    def join(self, key: Hashable, read: Callable[[Crew], Any], crew: Crew) -> Any:
+    def join(self, key: Hashable, read: Callable[[Crew], Any], crew: Crew, job: Job) -> Any:
         """The result of the query with this key, which begins unless it is under way.
 
         A caller whose time is over leaves it to the others; the last one ends it.
@@ -125,6 +129,7 @@ class SharedReads:
                 # After its start, which may fail: others would wait for it forever.
                 self._reads[key] = shared
             shared.callers += 1
+            job.read = shared.crew
         try:
             while True:
                 try:

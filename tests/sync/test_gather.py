@@ -315,6 +315,28 @@ def test_shared_reads_run_once(pool: colonnade.sync.Pool) -> None:
     assert (pool.gather(shared))["0"] != again
 
 
+def test_a_shared_query_is_learned_once(dsn: str) -> None:
+    costs = QueryCosts(samples_min=2)
+    with colonnade.sync.create_pool(dsn, min_size=2, max_size=2, costs=costs) as pool:
+        query = _sleep(0.2, shared=True)
+        pool.gather({"a": query, "b": query})
+        assert costs.expected(query.sql) is None
+        pool.gather({"a": query, "b": query})
+        expected = costs.expected(query.sql)
+        assert expected is not None
+        assert expected >= 0.2
+
+
+def test_a_shared_query_may_wait_for_a_connection(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        queries = {"a": _sleep(30, shared=True, cost=2), "b": _sleep(31, shared=True, cost=1)}
+        results = pool.gather(queries, deadline=0.1, on_error="return")
+        assert _phases(results) == {"a": "running", "b": "waiting"}
+        with pool.acquire():
+            results = pool.gather(queries, deadline=0.1, on_error="return")
+        assert _phases(results) == {"a": "waiting", "b": "waiting"}
+
+
 def test_only_the_same_is_shared(pool: colonnade.sync.Pool) -> None:
     text = "SELECT $1::text || pg_backend_pid()"
     results = pool.gather(

@@ -143,23 +143,25 @@ class Gather:
             conversation = holder.connection.conversation
             try:
                 crew.begins(conversation)
+                began = time.monotonic()
                 try:
-                    return job.query.asked_of(holder.connection)
+                    value = job.query.asked_of(holder.connection)
                 finally:
                     crew.ended(conversation)
+                # Once, and as long as it ran: its callers may have waited longer, or joined late.
+                self._costs.note(job.query.sql, time.monotonic() - began)
+                return value
             finally:
                 if not holder.give_back():
                     holder.finish_in_background()
 
-        began = time.monotonic()
         try:
             with deadline(self._left()):
                 key = job.query.key(job.name)
-                value = self._shared_reads.join(key, read, self._crew)
+                value = self._shared_reads.join(key, read, self._crew, job)
         except Exception as error:  # noqa: BLE001 - it becomes the query's error
             self._fail(job, error)
         else:
-            self._costs.note(job.query.sql, time.monotonic() - began)
             job.settle(value)
 
     def _ask(self, connection: Connection, flight: list[Job]) -> None:
@@ -289,7 +291,8 @@ def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def _phase(job: Job) -> Phase:
     """How far a query had come when it ended, or when its gather did."""
     if job.query.shared:
-        return "running"
+        read = job.read
+        return "running" if read is not None and read.has_begun else "waiting"
     # Another thread may record the result at this moment.
     connection = job.connection
     if connection is None:

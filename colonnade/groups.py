@@ -53,7 +53,7 @@ class Groups:
     ) -> None:
         _check_keys(names, sort, nulls)
         try:
-            self._grouping = Grouping(columns._batch, names, sort, nulls == "drop")  # noqa: SLF001
+            self._grouping = Grouping(columns._batch, names, bool(sort), nulls == "drop")  # noqa: SLF001
         except KeyError as error:
             raise _unknown(columns, error) from None
         self._columns = columns
@@ -254,14 +254,18 @@ class PartialGroups:
     Safe to use in several threads. After an error in `add`, the object is of no further use.
     """
 
-    __slots__ = ("_class", "_groups", "_keys")
+    __slots__ = ("_class", "_forms", "_groups", "_keys", "_used")
 
     def __init__(
         self, *names: str, sort: bool = False, nulls: Nulls = "group", **results: Result
     ) -> None:
         _check_keys(names, sort, nulls)
-        self._groups = RunningGroups(names, _wanted(names, results), sort, nulls == "drop")
+        wanted = _wanted(names, results)
+        self._groups = RunningGroups(names, wanted, bool(sort), nulls == "drop")
         self._keys = names
+        self._used = {*names, *(column for _, column, _ in wanted if column is not None)}
+        # The PostgreSQL type and the Arrow type of each used column.
+        self._forms: dict[str, tuple[str, str]] = {}
         self._class: type[Columns] | None = None
 
     def add(self, columns: Columns) -> None:
@@ -275,12 +279,19 @@ class PartialGroups:
         if batch is None:
             msg = f"PartialGroups.add takes Columns, not {class_name(columns)}"
             raise TypeError(msg)
+        forms = {field.name: _form(field) for field in batch.fields if field.name in self._used}
+        for name, (kind, form) in forms.items():
+            before = self._forms.get(name)
+            if before is not None and before[0] == kind and before[1] != form:
+                msg = f'the column "{name}" is {form}, and was {before[1]} in the batches before'
+                raise SchemaError(msg)
         try:
             self._groups.add(batch)
         except KeyError as error:
             raise _unknown(columns, error) from None
         except ValueError as error:
             raise SchemaError(str(error)) from None
+        self._forms = forms
         self._class = columns.__class__
 
     def result(self) -> Columns:
@@ -300,6 +311,12 @@ class PartialGroups:
         return (
             f"<PartialGroups by {names}: {groups:,} groups of {rows - pending:,} of {rows:,} rows>"
         )
+
+
+def _form(field: _core.Field) -> tuple[str, str]:
+    """Return the PostgreSQL type and the Arrow type; decimals may differ in their digits."""
+    form = field.arrow_type
+    return field.type_name, "decimal" if form.startswith("decimal") else form
 
 
 def _check_keys(names: tuple[str, ...], sort: bool, nulls: Nulls) -> None:

@@ -292,6 +292,8 @@ def test_wrong_options(orders: Columns) -> None:
         orders.group_by("city", nulls="keep")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sort must be True or False"):
         orders.group_by("city", sort="yes")  # type: ignore[arg-type]
+    by_name = orders.group_by("city", sort=1)  # type: ignore[arg-type]
+    assert by_name.keys["city"].tolist() == ["Bergen", "Oslo", None]
 
 
 def test_wrong_aggregates(orders: Columns) -> None:

@@ -181,6 +181,8 @@ def test_errors(link: Connection) -> None:
     partial.add(cols)
     with pytest.raises(SchemaError, match='the type of "k" is text, and was int4'):
         partial.add(link.fetch_columns("select 'x' as k, 'a' as t"))
+    with pytest.raises(SchemaError, match='column "t" is large_utf8, and was utf8 in the batches'):
+        partial.add(link.fetch_columns("select 1 as k, 'a' as t", schema={"t": "large_utf8"}))
     assert partial.result()["n"].tolist() == ["a"]
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from typing import Any
 
 from colonnade._quoting import quote_literal
 
 _WORD, _LONG = 4, 8
+_TIMES = re.compile(r"(datetime|timedelta)64\[(\w+)\]")
 
 
 def operation(left: str, operator: str, right: str) -> str:
@@ -53,17 +55,29 @@ def text(found: str) -> str:
     return f"pg_catalog.convert_from({found}, 'UTF8')"
 
 
-def literal(value: object, kind: str) -> str | None:
-    """Return a literal of the server's type; None for a value that it cannot have."""
+def literal(value: Any, kind: str, stored: str) -> str | None:
+    """Return a value of a field's type as one of the server's type; None if it cannot have it."""
+    if stored == "struct":
+        return bytea(bytes(value))
+    is_of_numpy = type(value).__module__ == "numpy"
+    if (found := _TIMES.fullmatch(stored)) and (is_of_numpy or isinstance(value, dt.timedelta)):
+        return _time(f"({_counted(value)})::pg_catalog.int8", *found.groups())[1]
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes | bytearray):
         return bytea(bytes(value))
     if isinstance(value, int | float | str | dt.date):
         return f"({quote_literal(str(value))}::pg_catalog.{kind})"
-    if type(value).__module__ == "numpy" and kind not in {"interval", "bytea"}:
+    if is_of_numpy and kind != "bytea":
         return f"({quote_literal(str(value))}::pg_catalog.{kind})"
     return None
+
+
+def _counted(value: Any) -> int:
+    """Return how many units a time has."""
+    if isinstance(value, dt.timedelta):
+        return value // dt.timedelta(microseconds=1)
+    return int(value.astype("int64"))
 
 
 def scalar(kind: str, slot: int) -> tuple[str, str] | None:
@@ -74,8 +88,8 @@ def scalar(kind: str, slot: int) -> tuple[str, str] | None:
         return _integer(slot, int(found[2]) // 8, is_signed=not found[1])
     if kind.startswith("float"):
         return _float(slot, int(kind[5:]))
-    if found := re.fullmatch(r"(datetime|timedelta)64\[(\w+)\]", kind):
-        return (_moment if found[1] == "datetime" else _duration)(slot, found[2])
+    if found := _TIMES.fullmatch(kind):
+        return _time(word_at(slot, 8, "int8"), *found.groups())
     if found := re.fullmatch(r"ascii\[(\d+)\]", kind):
         # Text does not start with zeros.
         return "text", text(f"pg_catalog.btrim({part(str(slot), found[1])}, {bytea(bytes(1))})")
@@ -157,8 +171,11 @@ def _split(count: str, unit: str, per: int) -> tuple[str, str]:
     return operation(count, "/", str(per)), scaled
 
 
-def _moment(slot: int, unit: str) -> tuple[str, str]:
-    count = word_at(slot, 8, "int8")
+def _time(count: str, kind: str, unit: str) -> tuple[str, str]:
+    return (_moment if kind == "datetime" else _duration)(count, unit)
+
+
+def _moment(count: str, unit: str) -> tuple[str, str]:
     epoch = "'1970-01-01'::pg_catalog.date"
     if unit in {"Y", "M"}:
         months = operation(count, "*", "12") if unit == "Y" else count
@@ -173,8 +190,7 @@ def _moment(slot: int, unit: str) -> tuple[str, str]:
     return "timestamp", operation(start, "+", _interval(days=days, secs=seconds))
 
 
-def _duration(slot: int, unit: str) -> tuple[str, str]:
-    count = word_at(slot, 8, "int8")
+def _duration(count: str, unit: str) -> tuple[str, str]:
     if unit in {"Y", "M"}:
         months = operation(count, "*", "12") if unit == "Y" else count
         return "interval", _interval(months=months)

@@ -94,7 +94,7 @@ def _body(definition: Definition, field: _Field) -> tuple[str, str] | None:
     identities = _identities(definition, definition.required, field.number)
     default = definition.default_of(field.number) if identities else None
     if default is not None:
-        literal = values.literal(default, returned)
+        literal = values.literal(default, returned, field.kind)
         if literal is None:
             return None
         older = f" WHEN {_is_one_of(identities)} THEN {literal}"

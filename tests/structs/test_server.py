@@ -280,6 +280,40 @@ def test_functions_read_special_floats(connection: sync.Connection, value: float
     assert str(list(row)) == str([float(np.float32(expected[0])), *expected[1:]])
 
 
+UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
+MOMENT: Any = np.datetime64
+SPAN: Any = np.timedelta64
+DEFAULTS: list[tuple[Any, Any]] = [
+    (bool, True),
+    ("uint64", 2**64 - 1),
+    (float, float("-inf")),
+    (str, "it's\n\\"),
+    (bytes, b"\0'"),
+    (Person, Person("x", 1)),
+    (dt.datetime, dt.datetime(1, 1, 1)),
+    (dt.date, dt.date(1969, 12, 31)),
+    (dt.timedelta, dt.timedelta(days=-3, microseconds=7)),
+    *((f"datetime64[{unit}]", MOMENT(-7, unit)) for unit in UNITS),
+    *((f"timedelta64[{unit}]", SPAN(-7, unit)) for unit in UNITS),
+]
+
+
+@pytest.mark.parametrize(("kind", "default"), DEFAULTS, ids=[str(each) for each in DEFAULTS])
+def test_functions_read_defaults_as_if_stored(
+    connection: sync.Connection, kind: Any, default: Any
+) -> None:
+    fields = {"number": int, "b": kind}
+    old: Any = struct(type("Made", (), {"__annotations__": {"number": int}}))
+    new: Any = struct(type("Made", (), {"__annotations__": fields, "b": default}))
+    connection.execute(new.create_sql(schema="pg_temp"))
+    row = connection.fetchrow(
+        "SELECT pg_temp.made_b($1)::text, pg_temp.made_b($2)::text", old(1), new(1)
+    )
+    assert row is not None
+    assert row[0] is not None
+    assert row[0] == row[1]
+
+
 def test_versions_stand_side_by_side(connection: sync.Connection) -> None:
     @struct
     class V1(Struct):

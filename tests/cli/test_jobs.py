@@ -194,6 +194,9 @@ def test_a_key_is_in_the_queue_once(dsn: str, queue: jobs.Queue) -> None:
     assert queue.peek().to_pydict()["body"] == [None, "new"]
     _, err = run_jobs(dsn, *words[:-2], "nothing", stdin="user_id\n1\n", status=1)
     assert '--key: the payload has no column "nothing"' in err
+    alone = ("add", "emails", "-", "--format", "csv", "--on-conflict", "replace")
+    _, err = run_jobs(dsn, *alone, stdin="user_id\n1\n", status=2)
+    assert "--on-conflict replace needs --key" in err
 
 
 def test_all_files_or_none(dsn: str, queue: jobs.Queue, tmp_path: Path) -> None:

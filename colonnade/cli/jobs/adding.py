@@ -95,6 +95,8 @@ def add(
     their defaults. All files are one transaction: after an error no job was added, and the message
     names the file, the column and the row.
     """
+    if options["on_conflict"] == "replace" and options["key"] is None:
+        raise click.UsageError("--on-conflict replace needs --key")
     sources = [source_of(path, form, options) for path in files]
     beside = {name: options[name] for name in ("delay", "priority", "ttl", "key", "on_conflict")}
     with opened(target, schema) as place:

@@ -292,6 +292,28 @@ async def test_a_wait_for_a_connection_is_the_pools(dsn: str) -> None:
     assert kinds_of(timeline, "c")[0] == "pool"
 
 
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_gather_waits_for_its_workers(dsn: str, *, shared: bool) -> None:
+    async def asks() -> None:
+        texts = [f"SELECT {number} FROM pg_sleep({WAIT_S})" for number in range(2)]
+        await pool.gather({text: colonnade.Query.value(text, shared=shared) for text in texts})
+
+    async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
+        first, second = await pool.acquire(), await pool.acquire()
+        async with observe.trace() as timeline:
+            gather = asyncio.create_task(asks(), name="asks")
+            await asyncio.sleep(HOLD_S)
+            await pool.release(first)
+            await pool.release(second)
+            await gather
+    asked = next(task for task in timeline.summary().tasks if task.name == "asks")
+    assert asked.seconds.get("task", 0.0) >= HOLD_S
+    assert "server" not in asked.seconds
+    workers = [task.seconds for task in timeline.summary().tasks if "pool" in task.seconds]
+    assert len(workers) == 2
+    assert all(worker["server"] > 0 for worker in workers)
+
+
 async def test_a_stream_whose_caller_works_between_is_told_apart(dsn: str) -> None:
     async def reads() -> None:
         async with connection.iter_columns(

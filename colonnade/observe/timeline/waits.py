@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _DRIVER = ("colonnade._async.", "colonnade._transport.", "colonnade._supply.")
 # The driver's function in which a caller waits for a free connection.
 _POOL_WAIT = "Supply.wait"
+# Here the caller of a gather waits for its workers, which have lanes of their own.
+_GATHER = "colonnade._gather."
 
 # Functions that await a bare future, by module and the first part of their qualified names, the
 # more precise ones first.
@@ -113,6 +115,8 @@ def _kind_of_innermost(chain: list[Suspended]) -> int | None:
 
 def _driver_kind(chain: list[Suspended]) -> int | None:
     for function in reversed(chain):
+        if function.module.startswith(_GATHER):
+            return TASK
         if function.module.startswith(_DRIVER):
             return POOL if function.name == _POOL_WAIT else SERVER
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from colonnade._core.structs import Instance
+from colonnade._core.structs import Definition, Instance
 from colonnade._shown import class_name, package_name, shown
 from colonnade.columns import Columns
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from colonnade import _core
-    from colonnade._core.structs import Definition
 
 __all__ = ["Selection", "Struct"]
 

@@ -6,7 +6,7 @@ import copy
 import datetime as dt
 import inspect
 import pickle
-from typing import Annotated, Any, ClassVar, Optional, TypeVar
+from typing import Annotated, Any, ClassVar, Optional, TypeVar, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -314,6 +314,11 @@ def test_times_of_other_writers_name_the_field(kind: Any, stored: str, count: in
         assert info.value.field == name
     with pytest.raises(StructError, match="annotate the field as"):
         repr(read)
+
+
+def test_type_hints_can_be_read() -> None:
+    hints = get_type_hints(Facts)
+    assert (hints["number"], hints["author"], hints["owner"]) == (int, str | None, Person)
 
 
 def test_aliases() -> None:

@@ -111,10 +111,16 @@ class Publication:
         self._path = path
         tracing.add_tracer(self._statements)
         self._ending = threading.Event()
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._run, args=(path, self._ending), name="colonnade-publish", daemon=True
         )
-        self._thread.start()
+        try:
+            thread.start()
+        except BaseException:
+            # No thread can be had: nothing stays behind.
+            self._take_down()
+            raise
+        self._thread = thread
         _begun.add(self)
 
     def stop(self) -> None:
@@ -125,6 +131,10 @@ class Publication:
         _begun.discard(self)
         self._ending.set()
         thread.join()
+        self._take_down()
+
+    def _take_down(self) -> None:
+        """Watch no statements, and remove the file."""
         tracing.remove_tracer(self._statements)
         path, self._path = self._path, None
         if path is not None:

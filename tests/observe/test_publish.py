@@ -185,6 +185,24 @@ async def test_a_report_that_cannot_be_written_is_told(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
+async def test_a_start_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    path = tmp_path / "report"
+    publication = observe.publish(observe.LoopMonitor(logger=None), path=path)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            publication.start()
+    assert not path.exists()
+    publication.stop()
+    with publication:
+        read_status(path)
+
+
 async def test_only_a_report_is_replaced(tmp_path: Path) -> None:
     monitor = observe.LoopMonitor(logger=None)
     (tmp_path / "letter").write_text("precious")

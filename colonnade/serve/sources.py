@@ -99,6 +99,8 @@ def _is_batches(value: object) -> bool:
 
 
 def _told(source: object) -> str:
+    if inspect.iscoroutine(source):
+        return "a coroutine: await it, or give a function that returns it"
     if not isinstance(source, (list, tuple)):
         return class_name(source)
     if not source:

@@ -403,6 +403,10 @@ async def test_wrong_arguments_are_named(pool: colonnade.Pool) -> None:
             serve.TableResponse(source)
     with pytest.raises(TypeError, match=r"Columns \(of fetch_columns\), .*, not a list of dict"):
         serve.TableResponse([{"a": 1}])  # type: ignore[list-item]
+    fetching: Any = pool.fetch_columns(ROWS, 1)
+    with pytest.raises(TypeError, match="not a coroutine: await it, or give a function"):
+        serve.TableResponse(fetching)
+    fetching.close()
     with pytest.raises(TypeError, match="not an empty tuple"):
         serve.TableResponse(())
     for options, message in (

@@ -45,6 +45,11 @@ def test_a_page_that_is_not_there() -> None:
     assert shown.stderr == "colonnade: there is no page 'colums': did you mean columns?\n"
 
 
+def test_a_name_like_no_other_leads_to_the_list() -> None:
+    with pytest.raises(pages.PageError, match="no page 'qqq': colonnade docs lists them"):
+        pages.page("qqq")
+
+
 @pytest.mark.parametrize("name", ["../README", "/etc/hosts", "../ARCHITECTURE.md"])
 def test_nothing_else_is_read(name: str) -> None:
     with pytest.raises(pages.PageError, match="there is no page"):

@@ -42,8 +42,8 @@ def page(name: str) -> str:
     known = [*names(), INDEX]
     if asked not in known:
         close = difflib.get_close_matches(asked, known, 3)
-        hint = f": did you mean {', '.join(close)}?" if close else ""
-        raise PageError(f"there is no page {name!r}{hint}")
+        hint = f"did you mean {', '.join(close)}?" if close else "colonnade docs lists them"
+        raise PageError(f"there is no page {name!r}: {hint}")
     return (FOLDER / f"{asked}.md").read_text("utf-8")
 
 

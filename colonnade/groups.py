@@ -52,8 +52,9 @@ class Groups:
         self, columns: Columns, names: tuple[str, ...], *, sort: bool, nulls: Nulls
     ) -> None:
         _check_keys(names, sort, nulls)
+        batch = columns._batch  # noqa: SLF001 - without a way over C
         try:
-            self._grouping = Grouping(columns._batch, names, bool(sort), nulls == "drop")  # noqa: SLF001
+            self._grouping = Grouping(batch, names, bool(sort), nulls == "drop")
         except KeyError as error:
             raise _unknown(columns, error) from None
         self._columns = columns

@@ -1,4 +1,4 @@
-"""The error of a shared read, for each of its callers."""
+"""An error that several queries or callers share, for each of them."""
 
 from __future__ import annotations
 

@@ -308,6 +308,16 @@ async def test_a_flight_that_fails_names_the_query_it_waits_for(dsn: str) -> Non
         assert named_once.value.__notes__.count("in the query 'b' of a gather") == 1
 
 
+async def test_each_query_of_a_flight_has_an_error_of_its_own(dsn: str) -> None:
+    queries = {name: _sleep(30, cost=0) for name in "abc"}
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, command_timeout=0.1) as pool:
+        late = await pool.gather(queries, on_error="return")
+    refused = await pool.gather(queries, on_error="return")
+    for results, kind in ((late, TimeoutError), (refused, InterfaceError)):
+        assert len({id(error) for error in results.errors.values()}) == 3
+        assert all(isinstance(error, kind) for error in results.errors.values())
+
+
 async def test_shared_reads_run_once(pool: colonnade.Pool) -> None:
     text = "SELECT (now()::text, pg_backend_pid())::text FROM pg_sleep(0.05)"
     shared = {str(number): Query.value(text, shared=True) for number in range(3)}

@@ -11,6 +11,7 @@ from colonnade._gather.asyncio import Crew
 from colonnade._gather.gathered import Gathered
 from colonnade._gather.plan import Job, Plan
 from colonnade._gather.query import Query
+from colonnade._gather.shared_errors import own
 from colonnade._shown import shown
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import (
@@ -122,8 +123,7 @@ class Gather:
         try:
             holder = await self._borrow(self._priority, self._left())
         except Exception as error:  # noqa: BLE001 - it becomes the error of each query
-            for job in flight:
-                self._fail(job, error)
+            self._fail_all(flight, error)
             return
         try:
             await self._ask(holder.connection, flight)
@@ -222,9 +222,7 @@ class Gather:
             if any(error is raised for raised in self._raised):
                 raise
             # Of the flight as a whole: the first query without a result is the one it waited for.
-            for job in flight:
-                if not job.is_done:
-                    self._fail(job, error)
+            self._fail_all([job for job in flight if not job.is_done], error)
             return
         self._note_together(flight, time.monotonic() - began)
 
@@ -232,6 +230,12 @@ class Gather:
         for job in flight:
             if job.error is None:
                 self._costs.note(job.query.sql, seconds / len(flight))
+
+    def _fail_all(self, jobs: list[Job], error: Exception) -> None:
+        """Record an error for each of several queries, or raise it."""
+        errors = [error, *(own(error) for _ in jobs[1:])]
+        for job, its in zip(jobs, errors, strict=False):
+            self._fail(job, its)
 
     def _fail(self, job: Job, error: Exception) -> None:
         """Record a query's error, or raise it."""

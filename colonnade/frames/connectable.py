@@ -66,7 +66,8 @@ def _is_connection(con: object) -> bool:
 
 
 def _is_blocking(con: object, method: str) -> bool:
-    found = getattr(type(con), method, None)
+    # A pool's proxy says here which kind of connection it stands for.
+    found = getattr(con.__class__, method, None)
     return found is not None and not inspect.iscoroutinefunction(found)
 
 
@@ -101,9 +102,8 @@ def _lent_by_sqlalchemy(con: Any) -> Generator[sync.Connection, None, None]:
 
 
 def _refusal(con: object) -> str:
-    kind = type(con)
-    name = full_name(kind)
-    if inspect.iscoroutinefunction(getattr(kind, "fetch_columns", None)):
+    name = full_name(type(con))
+    if inspect.iscoroutinefunction(getattr(con.__class__, "fetch_columns", None)):
         return (
             f"con is of the class {name}, whose methods are asynchronous: await its fetch_columns "
             "and copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"

@@ -160,5 +160,10 @@ async def test_what_leads_nowhere(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1) as pool:
         with pytest.raises(TypeError, match="Pool, whose methods are asynchronous"):
             write_table(ONE, "lent", pool)
+        async with pool.acquire() as lent:
+            with pytest.raises(TypeError, match="PoolConnectionProxy, whose methods are async"):
+                write_table(ONE, "lent", lent)
+            with pytest.raises(TypeError, match="PoolConnectionProxy, whose methods are async"):
+                read_sql("SELECT 1", lent)
     with pytest.raises(TypeError, match=r"con is of the class int: pass a DSN, a connection"):
         read_sql("SELECT 1", 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
@@ -49,6 +50,7 @@ def read_new(
     or from before a promotion; ObjectNotInPrerequisiteStateError for a replica.
     """
     request = Request(table, by=by, state=state, columns=columns)
+    _refuse_asyncio(con)
     with connection_of(con) as connection:
         asked = _asked(request, connection)
         rows = connection.fetch_columns(
@@ -81,6 +83,7 @@ def iter_new(
         "infinity": infinity,
         "timeout": timeout,
     }
+    _refuse_asyncio(con)
     return NewBatches(Request(table, by=by, state=state, columns=columns), con, options)
 
 
@@ -127,6 +130,11 @@ class NewBatches:
             stream = connection.iter_columns(asked.sql, *asked.args, **self._options)
             yield from block.enter_context(stream)
             self._state = asked.state
+
+
+def _refuse_asyncio(con: object) -> None:
+    if inspect.iscoroutinefunction(getattr(con.__class__, "fetch_columns", None)):
+        raise TypeError("con is one of asyncio: read_new_async and iter_new_async take it")
 
 
 def _state_at_end(state: State | None) -> State:

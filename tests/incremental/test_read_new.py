@@ -314,3 +314,13 @@ async def test_a_blocking_connection_is_refused(conn: sync.Connection, table: st
     blocking: Any = conn
     with pytest.raises(TypeError, match=r"of colonnade\.sync: read_new and iter_new take it"):
         await incremental.read_new_async(table, blocking, by="changed_in")
+
+
+async def test_an_asynchronous_one_is_refused(dsn: str, table: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        other: Any
+        async with pool.acquire() as connection:
+            for other in (pool, connection):
+                for read in (incremental.read_new, incremental.iter_new):
+                    with pytest.raises(TypeError, match="read_new_async and iter_new_async take"):
+                        read(table, other, by="changed_in")

@@ -243,8 +243,12 @@ class Soak:
     async def _nothing_left(self, before: Before) -> None:
         await asyncio.get_running_loop().shutdown_default_executor()
         give_up = time.monotonic() + 10.0
-        while asyncio.all_tasks() - before.tasks or tcp_sockets_since(before.sockets):
-            # Sockets close a moment after the request.
+        while (
+            asyncio.all_tasks() - before.tasks
+            or tcp_sockets_since(before.sockets)
+            or open_files() - before.files
+        ):
+            # Sockets close a moment after the request, and a restart opens files for a moment.
             await asyncio.sleep(0.01)
             if time.monotonic() > give_up:
                 break

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Iterable, Mapping
+from typing import SupportsIndex
 
 from colonnade._shown import class_name, shown
 
@@ -30,6 +32,14 @@ def check_whole(option: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         msg = f"{option} must be a whole number, not {shown(value)}"
         raise TypeError(msg)
+
+
+def whole(option: str, value: SupportsIndex) -> int:
+    """Return an integer of any kind, such as NumPy's, as an int; raise TypeError for others."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        msg = f"{option} must be a whole number, not {shown(value)}"
+        raise TypeError(msg)
+    return operator.index(value)
 
 
 def check_number(option: str, value: object) -> None:

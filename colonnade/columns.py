@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
-from colonnade._arguments import check_mapping, check_name, check_number, check_whole
+from colonnade._arguments import check_mapping, check_name, whole
 from colonnade._columns.names import of_mapping, position, renamed, selected
 from colonnade._conversion.libraries import Decimals, Dtypes
 from colonnade._core import selection
@@ -162,30 +162,28 @@ class Columns:
             return self._rows(key)
         return column_array(self._batch, self._position(key), "A column as an array")
 
-    def head(self, n: int = 5) -> Columns:
+    def head(self, n: SupportsIndex = 5) -> Columns:
         """Return the first `n` rows, without a copy; for a negative `n`, all but the last `-n`."""
-        check_number("n", n)
-        return self._rows(slice(n))
+        return self._rows(slice(whole("n", n)))
 
-    def tail(self, n: int = 5) -> Columns:
+    def tail(self, n: SupportsIndex = 5) -> Columns:
         """Return the last `n` rows, without a copy; for a negative `n`, all but the first `-n`."""
-        check_whole("n", n)
-        return self._rows(slice(max(self.num_rows - n, 0) if n >= 0 else -n, None))
+        rows = whole("n", n)
+        return self._rows(slice(max(self.num_rows - rows, 0) if rows >= 0 else -rows, None))
 
-    def slice(self, offset: int, length: int | None = None) -> Columns:
+    def slice(self, offset: SupportsIndex, length: SupportsIndex | None = None) -> Columns:
         """Return `length` rows from row `offset` on, without a copy; None means up to the end.
 
         A negative `offset` counts from the end. Rows past the end are left out. Raises ValueError
         for a negative `length`.
         """
-        check_whole("offset", offset)
-        start, rows, _ = slice(offset, None).indices(self.num_rows)
+        start, end, _ = slice(whole("offset", offset), None).indices(self.num_rows)
         if length is None:
-            return self._rows(slice(start, rows))
-        check_whole("length", length)
-        if length < 0:
+            return self._rows(slice(start, end))
+        rows = whole("length", length)
+        if rows < 0:
             raise ValueError(f"length must be 0 or more, not {shown(length)}")
-        return self._rows(slice(start, start + length))
+        return self._rows(slice(start, start + rows))
 
     def filter(self, mask: Mask) -> Columns:
         """Return the rows where a mask is true, in their order; NULL is not true, as in WHERE.
@@ -440,8 +438,12 @@ class Columns:
         chunks. Arrow's consumers take the chunks. A column that is needed as one array, for NumPy
         and pandas, is joined at its first use.
 
-        Raises SchemaError for parts whose columns differ, and ValueError for an empty sequence.
+        Raises SchemaError for parts whose columns differ, ValueError for an empty sequence, and
+        TypeError for a part that is not `Columns`.
         """
+        for part in parts:
+            if not isinstance(part, Columns):
+                raise TypeError(f"concat joins Columns, not {shown(part)}")
         if not parts:
             raise ValueError("there is nothing to concatenate")
         if len(parts) == 1:

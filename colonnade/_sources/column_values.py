@@ -25,6 +25,10 @@ def values_of(name: str, value: Any) -> Values:
         return series_values(value)
     if module == "numpy" and hasattr(value, "dtype"):
         return numpy_values(name, value)
+    if module == "polars":
+        from colonnade._sources.polars import importable_series
+
+        value = importable_series(name, value)
     if (made := ArrowColumn.from_arrow(value)) is not None:
         return ArrowValues(made)
     if isinstance(value, list | tuple):

@@ -29,6 +29,13 @@ def importable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.cast(casts) if casts else frame
 
 
+def importable_series(name: str, value: Any) -> Any:
+    """The series as `importable` makes it; what is no series itself."""
+    import polars as pl
+
+    return importable(value.to_frame(name)).to_series() if isinstance(value, pl.Series) else value
+
+
 def _type_words(dtype: Any) -> set[str]:
     """The names of the type and of those within it, but not the names of fields."""
     inner = getattr(dtype, "inner", None)

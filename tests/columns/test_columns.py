@@ -76,6 +76,26 @@ def test_slices(fetch: Fetch, rows: slice, want: range) -> None:
     assert part.to_arrow().column("name").to_pylist() == [f"p{number}" for number in want]
 
 
+def test_numbers_of_rows_of_numpy(fetch: Fetch) -> None:
+    cols = fetch(PEOPLE)
+    three = np.int64(3)
+    assert cols.head(three)["id"].tolist() == [0, 1, 2]
+    assert cols.tail(three)["id"].tolist() == [7, 8, 9]
+    assert cols.slice(three, three)["id"].tolist() == [3, 4, 5]
+    wrong: Any
+    for call in (cols.head, cols.tail, cols.slice):
+        for wrong in (1.5, True, "1"):
+            with pytest.raises(TypeError, match="must be a whole number, not"):
+                call(wrong)
+
+
+def test_only_columns_are_joined(fetch: Fetch) -> None:
+    with pytest.raises(TypeError, match="concat joins Columns, not 3"):
+        Columns.concat([fetch(PEOPLE), 3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="nothing to concatenate"):
+        Columns.concat([])
+
+
 def test_slices_of_slices_keep_nulls(fetch: Fetch) -> None:
     query = "select nullif(g % 3, 0) as v, (g % 3 = 1) or null as b from generate_series(0, 29) g"
     whole = fetch(query)

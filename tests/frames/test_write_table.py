@@ -468,6 +468,8 @@ def test_what_is_no_frame(link: Connection, table: str) -> None:
     objects = pl.DataFrame({"Null": [1], "v": pl.Series([object()], dtype=pl.Object)})
     with pytest.raises(TypeError, match='column "v" holds Python objects'):
         write_table(objects, table, link)
+    with pytest.raises(TypeError, match='column "v" holds Python objects'):
+        write_table({"v": objects["v"]}, table, link)
     with pytest.raises(SchemaError, match='column "v" cannot be made: no type stands for complex'):
         write_table({"v": np.array([1j])}, table, link)
     assert types(link, table) == {}

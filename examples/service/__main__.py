@@ -55,11 +55,17 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server", choices=COMMANDS, default="granian")
     parser.add_argument("--framework", choices=("starlette", "quart"), default="starlette")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--suppliers", type=int, default=40)
+    parser.add_argument("--workers", type=_positive, default=1)
+    parser.add_argument("--suppliers", type=_positive, default=40)
     parser.add_argument("--port", type=int, default=0, help="a free one by default")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not {text}")
+    return int(text)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -56,4 +56,8 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, help="SERVICE_BEAT_FOLDER")
     parser.add_argument("--max-age", type=float, default=5.0)
     options = parser.parse_args()
+    if not Path(f"/proc/{options.parent}").exists():
+        parser.error(f"there is no process {options.parent}")
+    if not options.folder.is_dir():
+        parser.error(f"there is no folder {options.folder}")
     watch(options.parent, options.folder, options.max_age)

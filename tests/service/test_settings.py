@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,25 @@ def test_make_hands_no_arguments_to_the_service(tmp_path: Path) -> None:
     )
     environment = dict(line.split("=", 1) for line in made.stdout.splitlines() if "=" in line)
     assert Settings.from_environment({**environment, **NEEDED}).suppliers
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["", "--workers", "0"], "--workers: must be a whole number from 1 on, not 0"),
+        (["", "--suppliers", "many"], "--suppliers: must be a whole number from 1 on, not many"),
+        ([".supervisor", "4194305", "."], "there is no process 4194305"),
+        ([".supervisor", "1", "./missing"], "there is no folder missing"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(words: list[str], message: str) -> None:
+    module, *rest = words
+    told = subprocess.run(
+        [sys.executable, "-m", f"examples.service{module}", *rest],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 2
+    assert message in told.stderr

@@ -16,18 +16,30 @@ from pathlib import Path
 
 from colonnade import observe
 
+#: A process that begins or ends has a file without a beat for less than this.
+_MOMENT_S = 0.5
+
 
 def hanging(parent: int, folder: Path, max_age: float) -> list[int]:
     """The children of a process that have a file of a beat, and do not beat any more."""
-    return [
+    silent = _silent(parent, folder, max_age)
+    if silent:
+        time.sleep(_MOMENT_S)
+        silent &= _silent(parent, folder, max_age)
+    return sorted(silent)
+
+
+def _silent(parent: int, folder: Path, max_age: float) -> set[int]:
+    """The children of a process whose files are there and have no beat, at this moment."""
+    return {
         int(path.stem)
         for path in folder.glob("*.beat")
         if path.stem.isdecimal()
         and _is_child(int(path.stem), parent)
         and not observe.is_alive(path, max_age=max_age)
-        # Of a process that has just ended, or ends, nobody is to be killed.
+        # Of a process that has just ended, nobody is to be killed.
         and _is_child(int(path.stem), parent)
-    ]
+    }
 
 
 def _is_child(pid: int, parent: int) -> bool:

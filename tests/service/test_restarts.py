@@ -34,6 +34,16 @@ async def main():
 
 asyncio.run(main())
 """
+BRIEF = """
+import asyncio, os, sys
+from colonnade import observe
+
+async def main():
+    async with observe.Beat(os.path.join(sys.argv[1], f"{os.getpid()}.beat")):
+        await asyncio.sleep(0.1)
+
+asyncio.run(main())
+"""
 
 
 @pytest.mark.parametrize("server", ["gunicorn", "granian"])
@@ -72,6 +82,15 @@ def test_a_supervisor_finds_a_loop_that_hangs_and_no_other(tmp_path: Path) -> No
         assert hanging == [children["hang"].pid]
         # Nobody else's children are killed.
         assert supervisor.hanging(1, tmp_path, max_age=2) == []
+
+
+def test_a_supervisor_finds_nobody_who_begins_or_ends(tmp_path: Path) -> None:
+    """For a moment, the file of such a process is there, and has no beat."""
+    words = [sys.executable, "-c", BRIEF, str(tmp_path)]
+    for _ in range(20):
+        with subprocess.Popen(words) as child:
+            while child.poll() is None:
+                assert supervisor.hanging(os.getpid(), tmp_path, max_age=2) == []
 
 
 async def test_a_drain_finishes_refuses_and_cancels_in_this_order() -> None:

@@ -126,7 +126,7 @@ def _of_array(array: Any, mask: Any = None, *, is_utc: bool = False) -> ArrowCol
 
 
 def _of_rows(mask: Any) -> Any:
-    """The mask of the rows; raises ValueError for a row of which a part is masked."""
+    """The mask of whole rows; a row that is masked in part raises ValueError."""
     cells = mask.reshape(len(mask), -1)
     rows = cells.all(axis=1)
     in_part = cells.any(axis=1) & ~rows
@@ -179,8 +179,16 @@ def _of_objects(values: Sequence[Any]) -> ArrowColumn:
 def _check_exact(values: Sequence[Any]) -> None:
     """Raise ValueError for an int that a float8 would round."""
     for value in values:
-        if type(value) is int and abs(value) > _EXACT_MOST and int(float(value)) != value:
-            raise ValueError(f"{value} is not exact as a float8, which a list with floats becomes")
+        if type(value) is int and abs(value) > _EXACT_MOST and not _is_exact(value):
+            msg = f"{shown(value)} is not exact as a float8, which a list with floats becomes"
+            raise ValueError(msg)
+
+
+def _is_exact(value: int) -> bool:
+    try:
+        return float(value) == value
+    except OverflowError:
+        return False
 
 
 def _of_times(values: Sequence[Any], dtype: str) -> ArrowColumn:

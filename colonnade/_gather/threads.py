@@ -86,7 +86,7 @@ class Crew:
         """End the queries that are running, and let none begin.
 
         A cancel request that arrives before its query has no effect, so it is repeated until the
-        worker has its answer. Connections that give none are closed.
+        worker has its answer. A connection without an answer in time is closed.
         """
         with self._lock:
             self.is_stopped = True

@@ -35,7 +35,7 @@ def name_of(pool: Any, name: Any, used: Collection[str]) -> str:
     if name is not None and not isinstance(name, str):
         raise TypeError(f"the name of a pool must be a str, not {class_name(name)}")
     if name is not None:
-        # A lone surrogate would fail whoever writes the name to a file.
+        # A file in UTF-8 cannot hold a lone surrogate.
         return name.encode("utf-8", "backslashreplace").decode("utf-8")
     numbered = (f"pool-{number}" for number in range(1, len(used) + 2))
     return next(free for free in numbered if free not in used)

@@ -70,7 +70,7 @@ def summary_of(text: str) -> str:
 
 
 def _read(text: str) -> str:
-    # A lone surrogate fails the query, and would fail whoever writes the summary to a file.
+    # The server gets no text with a lone surrogate, and a file in UTF-8 cannot hold one.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     first = operation_name(text)
     words = [first[:_LENGTH_MAX]]

@@ -79,7 +79,7 @@ def _naive(moment: dt.datetime) -> dt.datetime:
 def datetime_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], Any]]:
     """Return functions that count the microseconds of a `datetime.datetime`, and that make one.
 
-    One with a zone is counted as UTC, and those that are made have none.
+    A datetime with a zone is counted as UTC; the made datetimes have no zone.
     """
 
     def take(moment: Any) -> int:

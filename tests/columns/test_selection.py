@@ -386,6 +386,8 @@ def test_new_columns_change_no_value(cols: Columns) -> None:
     most = dt.timedelta(microseconds=(1 << 63) - 1)
     made = two.with_columns(x=[most, -most])
     assert made.to_arrow()["x"].cast("int64").to_pylist() == [2**63 - 1, 1 - 2**63]
+    with pytest.raises(ValueError, match="is not exact as a float8"):
+        two.with_columns(x=[1.5, 10**400])
     with pytest.raises(ValueError, match="9007199254740993 is not exact as a float8"):
         two.with_columns(x=[1.5, 2**53 + 1])
 

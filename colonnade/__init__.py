@@ -15,7 +15,12 @@ PYTEST_DONT_REWRITE (so that pytest.main does not warn in a program that has imp
 from colonnade import _one_interpreter as _one_interpreter  # isort: split
 
 from colonnade import _lazy_names as _lazy_names
-from colonnade._core import QueryTiming as QueryTiming, Record, __version__ as __version__
+from colonnade._core import (
+    QueryTiming as QueryTiming,
+    Record,
+    __build_profile__ as __build_profile__,
+    __version__ as __version__,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,6 +12,9 @@ from colonnade._shown import class_name, shown
 
 # A longer timeout means no limit: operating systems store waits as 31-bit milliseconds.
 LONGEST_WAIT_S = 2_000_000
+# Python has them of bytes that are not UTF-8, decoded with errors="surrogateescape", as of paths.
+HALF = "half of a surrogate pair, which is not valid UTF-8: PostgreSQL cannot hold it"
+NUL = "a NUL character, which PostgreSQL cannot hold"
 
 
 def check_count(option: str, value: object) -> None:
@@ -56,11 +59,34 @@ def check_switch(option: str, value: object) -> None:
         raise TypeError(msg)
 
 
-def check_name(option: str, value: object) -> None:
+def check_text(option: str, value: object) -> None:
     """Raise TypeError unless `value` is a str."""
     if not isinstance(value, str):
         msg = f"{option} must be a str, not {class_name(value)}"
         raise TypeError(msg)
+
+
+def check_name(option: str, value: object) -> None:
+    """Raise TypeError unless `value` is a str, ValueError for one that PostgreSQL cannot get."""
+    check_text(option, value)
+    if (fault := fault_of(str(value))) is not None:
+        raise ValueError(f"{option} has {fault}")
+
+
+def fault_of(text: str) -> str | None:
+    """What a text has in it that PostgreSQL cannot get, in words."""
+    if not is_whole(text):
+        return HALF
+    return NUL if "\0" in text else None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def column_error(error: KeyError, column: object) -> Exception:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import getpass
 import os
 import ssl
 import stat
 import sys
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
-from colonnade._arguments import check_switch
+from colonnade._arguments import HALF, check_switch, is_whole
+from colonnade._caller_warnings import warn_caller
 from colonnade._shown import class_name, shown
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy
@@ -108,6 +109,19 @@ class ConnectionOptions:
             gsslib=info.gsslib,
         )
 
+    @staticmethod
+    def password_bytes(password: str | None) -> bytes | None:
+        """A password as the server gets it; bytes that are not UTF-8 go as they were given.
+
+        Raises ClientConfigurationError for half of a surrogate pair, which no encoding has.
+        """
+        try:
+            return None if password is None else password.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            # The error has the text.
+            msg = f"password has {HALF}"
+            raise ClientConfigurationError(msg) from None
+
 
 def resolve(
     dsn: str | None,
@@ -120,15 +134,15 @@ def resolve(
     Raises ClientConfigurationError, which names the option and the values that it accepts.
     """
     arguments = _arguments(words) + tls.words()
-    info = _core.ConnInfo.resolve(
-        dsn,
-        arguments,
-        _settings(server_settings),
-        dict(os.environ),
-        _user_name(),
-        _home(),
-        _read_file,
-    )
+    settings = _settings(server_settings)
+    try:
+        info = _core.ConnInfo.resolve(
+            dsn, arguments, settings, dict(os.environ), _user_name(), _home(), _read_file
+        )
+    except UnicodeEncodeError:
+        # The error has the text, which may be a password.
+        place = _halved([("dsn", dsn or ""), *arguments, *settings, *os.environ.items()])
+        raise ClientConfigurationError(f"{place} has {HALF}") from None
     endpoints = _endpoints(info)
     if info.load_balance_hosts == "random":
         import random
@@ -143,6 +157,11 @@ def resolve(
         # As in libpq, 0 means no limit.
         info.connect_timeout or None,
     )
+
+
+def _halved(texts: list[tuple[str, str]]) -> str:
+    """The name of the text that has half of a surrogate pair."""
+    return next((name for name, text in texts if not is_whole(name + text)), "an option")
 
 
 def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -200,7 +219,8 @@ def _home() -> str | None:
 
 def _read_file(name: str) -> str | None:
     try:
-        return Path(name).read_text(encoding="utf-8")
+        # With or without the byte order mark that some editors write.
+        return Path(name).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -209,7 +229,7 @@ def _read_file(name: str) -> str | None:
 
 
 def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
-    password = info.password
+    password = info.password or _password_of_other_bytes()
     passfile = None if password or info.passfile is None else _passfile_text(Path(info.passfile))
     endpoints = []
     for index, (host, port, place) in enumerate(info.hosts):
@@ -219,7 +239,8 @@ def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
         else:
             address = TcpAddress(host, port, connect_to=place)
         found = info.password_from(passfile, index) if passfile else None
-        endpoints.append(Endpoint(address, password or found))
+        text = None if found is None else found.decode("utf-8", "surrogateescape")
+        endpoints.append(Endpoint(address, password or text))
     if info.hosts_are_default:
         # Skip default socket paths that do not exist; the last default is TCP.
         return [
@@ -230,7 +251,13 @@ def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
     return endpoints
 
 
-def _passfile_text(path: Path) -> str | None:
+def _password_of_other_bytes() -> str | None:
+    """The environment's password if it is not UTF-8; otherwise the core has it."""
+    given = os.environ.get("PGPASSWORD", "")
+    return None if is_whole(given) else given
+
+
+def _passfile_text(path: Path) -> bytes | None:
     """Return the password file's text; None if it does not exist or others can read it."""
     try:
         status = path.stat()
@@ -243,13 +270,13 @@ def _passfile_text(path: Path) -> str | None:
                 f"its permissions should be u=rw (0600) or less"
             )
             return None
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    except OSError:
         return None
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, InterfaceWarning, stacklevel=6)
+    warn_caller(InterfaceWarning(text))
 
 
 def _tls_options(info: _core.ConnInfo, endpoints: Sequence[Endpoint]) -> TlsOptions:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from colonnade._arguments import check_names
 from colonnade._copy_options import schema_hint, table_target
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, quote_literal, reported
 from colonnade._shown import class_name, shown
 from colonnade._sources.piece import Column
 from colonnade._staging import StagedColumn, Staging
@@ -109,7 +109,9 @@ class Matching:
 
     def describe(self, known: Sequence[tuple[str, PgType, int]]) -> None:
         """Store the table's columns."""
-        self._columns = {name: Column(name, kind, modifier) for name, kind, modifier in known}
+        self._columns = {
+            name: Column(reported(name), kind, modifier) for name, kind, modifier in known
+        }
 
     def columns(self, piece: Piece) -> list[Column | None]:
         """Return the table's column for each column of a piece; None for omitted ones."""
@@ -247,8 +249,13 @@ def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
     )
 
 
-def staging_for(table: str, columns: Sequence[Column], conflict: Conflict | None) -> Staging | None:
-    """Return the staging table of a copy; None if the rows can go directly into the table."""
+def staging_for(
+    table: str, columns: Sequence[Column], conflict: Conflict | None, kept: Sequence[str] = ()
+) -> Staging | None:
+    """Return the staging table of a copy; None if the rows can go directly into the table.
+
+    `kept` are the columns that no UPDATE may set.
+    """
     names = [column.name for column in columns]
     if conflict is None:
         if not any(column.pg_type.is_text_only for column in columns):
@@ -258,7 +265,7 @@ def staging_for(table: str, columns: Sequence[Column], conflict: Conflict | None
     if missing:
         msg = f'conflict_columns names "{missing[0]}", but the source has {_listed(names)}'
         raise InterfaceError(msg)
-    rest = f" ON CONFLICT {_action(names, conflict)}"
+    rest = f" ON CONFLICT {_action(names, conflict, kept)}"
     return Staging(table, _staged(columns), rest=rest)
 
 
@@ -268,9 +275,18 @@ def _staged(columns: Sequence[Column]) -> list[StagedColumn]:
     ]
 
 
-def _action(columns: Sequence[str], conflict: Conflict) -> str:
+def kept_sql(table: str) -> str:
+    """Return a query for the columns that no UPDATE may set, though an INSERT may fill them."""
+    return (
+        "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute WHERE attrelid "
+        f"OPERATOR(pg_catalog.=) {quote_literal(table)}::pg_catalog.regclass::pg_catalog.oid "
+        "AND attidentity OPERATOR(pg_catalog.=) 'a'::pg_catalog.\"char\""
+    )
+
+
+def _action(columns: Sequence[str], conflict: Conflict, kept: Sequence[str]) -> str:
     keys = f"({_identifiers(conflict.keys)}) " if conflict.keys else ""
-    changed = [name for name in columns if name not in conflict.keys]
+    changed = [name for name in columns if name not in conflict.keys and name not in kept]
     if conflict.action == "nothing" or not changed:
         return f"{keys}DO NOTHING"
     settings = (f"{quote_identifier(name)} = EXCLUDED.{quote_identifier(name)}" for name in changed)

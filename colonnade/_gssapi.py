@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._extras import how_to_install
 from colonnade._transport.address import TcpAddress
 from colonnade.errors import AuthenticationError
 
 if TYPE_CHECKING:
     from colonnade._transport.address import Address
-
-_INSTALL = (
-    'Install it with `pip install "colonnade[gssapi]"`, or let pg_hba.conf ask for a password.'
-)
 
 
 class GssExchange:
@@ -29,7 +26,8 @@ class GssExchange:
             import gssapi
         except (ImportError, OSError) as error:
             msg = "the server asks for GSSAPI authentication, which needs the package gssapi"
-            raise AuthenticationError(msg, hint=_INSTALL) from error
+            hint = f"Let pg_hba.conf ask for a password, or install it: {how_to_install('gssapi')}"
+            raise AuthenticationError(msg, hint=hint) from error
         self._gssapi: Any = gssapi
         self._principal = f"{service}@{address.host}"
         name = gssapi.Name(self._principal, gssapi.NameType.hostbased_service)

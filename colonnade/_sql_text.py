@@ -26,6 +26,7 @@ _NUMBER = rf"{_FRESH}\$(?P<number>[0-9]+)"
 # A named parameter does not begin at the second colon of a cast, nor directly after an operand,
 # where the colon is that of a slice.
 _NAME = rf"""(?P<cast>::) | (?<!{_LETTER})(?<![\])"]):(?P<named>{_INITIAL}{_LETTER}*)"""
+_CAST = r"\s*::"
 _QUOTES_ALONE = f"(?x){_QUOTED}"
 _NUMBERS = f"(?x){_QUOTED} | {_NUMBER}"
 _NAMES = f"(?x){_QUOTED} | {_NUMBER} | {_NAME}"
@@ -74,6 +75,20 @@ def is_copy_in(sql: str) -> bool:
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:
     """Replace each parameter `$n`; quoted text and comments are left unchanged."""
     return "".join(_replaced(sql, _compiled(_NUMBERS), lambda found: replace(int(found["number"]))))
+
+
+def uncast_parameters(sql: str) -> tuple[int, ...]:
+    """Return the numbers of the parameters `$n` that occur without a cast directly behind them."""
+    numbers: set[int] = set()
+
+    def note(found: re.Match[str]) -> str:
+        if _compiled(_CAST).match(sql, found.end()) is None:
+            numbers.add(int(found["number"]))
+        return found[0]
+
+    for _piece in _replaced(sql, _compiled(_NUMBERS), note):
+        pass
+    return tuple(sorted(numbers))
 
 
 def replace_names(sql: str, replace: Callable[[str], str]) -> str:

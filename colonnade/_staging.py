@@ -47,7 +47,8 @@ class Staging:
         )
         self.insert = (
             # COPY may fill an identity column without this clause; INSERT needs it.
-            f"INSERT INTO {target} ({listed}) OVERRIDING SYSTEM VALUE "
+            # The alias makes a table named "excluded" another one than the rows of ON CONFLICT.
+            f"INSERT INTO {target} AS colonnade_target ({listed}) OVERRIDING SYSTEM VALUE "
             f"SELECT {listed} FROM (SELECT {', '.join(map(_read, columns))} "
             f"FROM {STAGING_TABLE}) {quote_identifier(name)}{rest}"
         )

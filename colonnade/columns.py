@@ -126,7 +126,7 @@ class Columns:
     __iter__ = None
 
     def __contains__(self, name: object) -> bool:
-        return any(field.name == name for field in self._batch.fields)
+        return isinstance(name, str) and name in self._batch.places
 
     def keys(self) -> tuple[str, ...]:
         """Return `names`; needed for ``dict(cols)``."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol
 
-from colonnade._arguments import check_name
+from colonnade._arguments import check_name, check_text
+from colonnade._async.long_names import name_bytes_max
 from colonnade._listening import QUEUE_SIZE
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import NAME_BYTES_MAX, is_long, is_name, quote_identifier, whole
 from colonnade._shown import shown
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
         async def execute(self, query: str) -> str: ...
 
 
-# The server would truncate a longer name and notify under the truncated one: NAMEDATALEN - 1.
-CHANNEL_BYTES_MAX = 63
-
-
 # Notifications
 
 
@@ -53,7 +50,7 @@ async def add_listener(self: Listener, channel: str, callback: NotificationListe
     conversation.transport.check_callback(callback)
     if conversation.session.is_closed:
         raise closed_error(conversation.session)
-    name = _checked_channel(channel)
+    name = await _checked_channel(conversation, channel)
     callbacks.attend()
     listeners = callbacks.listeners.setdefault(channel, [])
     is_new = callback not in listeners
@@ -77,7 +74,7 @@ async def remove_listener(self: Listener, channel: str, callback: NotificationLi
     callbacks = self.conversation.callbacks
     if callbacks.remove_listener(channel, callback) and not self.conversation.session.is_closed:
         callbacks.channels.discard(channel)
-        await self.execute(f"UNLISTEN {_checked_channel(channel)}")
+        await self.execute(f"UNLISTEN {await _checked_channel(self.conversation, channel)}")
 
 
 def notifications(
@@ -167,14 +164,12 @@ def query_logger(self: Conversing, callback: QueryLogger) -> Generator[None, Non
         remove_query_logger(self, callback)
 
 
-def _checked_channel(channel: str) -> str:
-    """The channel's name as SQL text."""
-    check_name("channel", channel)
-    length = len(channel.encode())
-    if not 0 < length <= CHANNEL_BYTES_MAX or "\0" in channel:
-        msg = (
-            f"a channel's name has 1 to {CHANNEL_BYTES_MAX} bytes, none of them zero, "
-            f"not {shown(channel)}"
-        )
+async def _checked_channel(conversation: Conversation, channel: str) -> str:
+    """The channel's name as SQL text. The server would notify under a name that it has cut."""
+    check_text("channel", channel)
+    most = await name_bytes_max(conversation) if is_long(channel) else NAME_BYTES_MAX
+    if not is_name(channel, most):
+        msg = f"a channel's name has 1 to {most} bytes, none of them zero, not {shown(channel)}"
         raise InterfaceError(msg)
-    return quote_identifier(channel)
+    check_name("channel", channel)
+    return quote_identifier(whole(channel, most))

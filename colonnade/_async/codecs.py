@@ -142,8 +142,9 @@ async def set_builtin_type_codec(
 async def reload_schema_state(self: Conversing) -> None:
     """Forget the database's types, so that they are looked up again.
 
-    New types are found without this call, and an altered type is looked up again after the first
-    error that it causes.
+    This holds for prepared statements, and for all connections of a pool. New types are found
+    without this call; an altered type is looked up again after the first error that it causes, and
+    after `max_cached_statement_lifetime`.
     """
     async with self.conversation.operation(None):
         self.conversation.session.forget_types()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.conversation import Conversation
+    from colonnade._async.own_statement import OwnStatement
     from colonnade._schema import Asked
 
 
@@ -43,13 +44,15 @@ class ColumnStream(ConnectionResource):
         timeout: float | None,
         *,
         asked: Asked | None = None,
-        statement: _core.Statement | None = None,
+        own: OwnStatement | None = None,
+        declared: tuple[int, ...] = (),
     ) -> None:
         super().__init__(conversation)
         self._hold = StreamHold()
         self._query = query
         self._args = args
-        self._statement = statement
+        self._own = own
+        self._declared = declared
         self._begin = begin
         self._timeout = timeout
         self._asked = asked
@@ -102,9 +105,9 @@ class ColumnStream(ConnectionResource):
         if not self._is_sent:
             self._is_sent = True
             await conversation.transport.settled()
-            if self._statement is None:
-                return await conversation.run(self._query, self._begin)
-            self._begin(self._statement)
+            if self._own is None:
+                return await conversation.run(self._query, self._begin, self._declared)
+            await conversation.begin_own(self._own, self._begin)
         return await conversation.transport.next_event()
 
     def _has_connection(self) -> bool:

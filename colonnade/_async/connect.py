@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 
 _LIFETIME_SECONDS_MAX = 1e9
 
+_NO_DIRECT_TLS = (
+    "sslnegotiation=direct needs PostgreSQL 17 or newer: without it (sslnegotiation=postgres) the "
+    "server is asked for TLS first"
+)
 # Errors of a refused login get a note with host, user and database.
 _REFUSALS = (PostgresError, AuthenticationError)
 
@@ -96,9 +100,9 @@ async def connect(
     name), False, or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without
     asking first. `timeout` limits the whole attempt in seconds, `command_timeout` is the default
     for each call. `statement_cache_size` 0 uses the unnamed statement, as some poolers require; a
-    statement is kept for at most `max_cached_statement_lifetime` seconds, and only if its text has
-    at most `max_cacheable_statement_size` bytes (0: no limit). The connection is a
-    `connection_class`; its rows are of `record_class`, or made by `row_factory`: see
+    statement or type is known for `max_cached_statement_lifetime` seconds at most, and statements
+    are kept up to a length of `max_cacheable_statement_size` bytes (0: no limit). The connection
+    is a `connection_class`; its rows are of `record_class`, or made by `row_factory`: see
     `colonnade.rows`. With `extension_types`, rows have an `hstore` as a dict, a `vector` as a list,
     a `geometry` as bytes. With `naive_datetimes` "refuse", a timestamptz needs a time zone.
 
@@ -226,6 +230,8 @@ class _Attempt:
         self._classes = classes
         self._is_tls = False
         """Whether the last socket uses TLS."""
+        self._is_tls_made = False
+        """Whether the handshake of the last socket has succeeded."""
         self._is_authenticated = False
         """Whether the last server that failed had accepted our authentication."""
         self.trying: str | None = None
@@ -320,6 +326,16 @@ class _Attempt:
     async def _one_way(
         self, endpoint: Endpoint, password: str | None, policy: TlsPolicy
     ) -> Connection:
+        try:
+            return await self._attempted(endpoint, password, policy)
+        except (ssl_module.SSLError, ConnectionError) as error:
+            if policy.is_direct and not self._is_tls_made:
+                error.add_note(_NO_DIRECT_TLS)
+            raise
+
+    async def _attempted(
+        self, endpoint: Endpoint, password: str | None, policy: TlsPolicy
+    ) -> Connection:
         session = _core.Session(
             self._limits.statement_cache_size,
             statement_seconds=self._limits.max_cached_statement_lifetime,
@@ -328,13 +344,14 @@ class _Attempt:
             refuses_naive_moments=self._limits.refuses_naive,
         )
         self._is_tls, self._is_authenticated = policy.context is not None, False
+        self._is_tls_made = False
         transport = await open_transport(session, endpoint.address, policy)
-        self._is_tls = transport.is_tls
+        self._is_tls_made = self._is_tls = transport.is_tls
         info = self._options.info
         try:
             session.startup(
                 info,
-                password,
+                self._options.password_bytes(password),
                 tls=transport.is_tls,
                 tls_server_end_point=transport.tls_server_end_point(),
             )
@@ -353,8 +370,7 @@ class _Attempt:
             self._is_authenticated = session.is_authenticated
             transport.abort()
             if isinstance(error, _REFUSALS):
-                who = f"as user {info.user!r}, database {info.database!r}"
-                error.add_note(f"while connecting to {endpoint.address} {who}")
+                error.add_note(f"while connecting to {endpoint.address} {info.shown_login()}")
             if isinstance(error, ConnectionDoesNotExistError) and isinstance(
                 error.__cause__, ssl_module.SSLError
             ):
@@ -424,10 +440,21 @@ def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
     return TimeoutError(f"no connection to {endpoint.address} within {seconds} s (connect_timeout)")
 
 
+def _name_place(error: OSError, place: str) -> None:
+    """Put the address into the error's own text, which is often all that a program logs."""
+    if place in str(error) or isinstance(error, ssl_module.SSLError):
+        return
+    if error.errno is not None:
+        error.filename = place
+    else:
+        error.args = (f"{error}: {place!r}",)
+
+
 def _told(failures: list[_Failure]) -> Exception:
     """The last failure, with notes on its place and on the earlier ones."""
     *before, (endpoint, last) = failures
     if isinstance(last, OSError):
+        _name_place(last, str(endpoint.address))
         last.add_note(f"while connecting to {endpoint.address}")
     for where, error in before:
         last.add_note(f"before that, at {where.address}: {type(error).__name__}: {error}")

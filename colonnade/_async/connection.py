@@ -200,6 +200,7 @@ class Connection(Conversing):
         *args: object,
         schema: Schema | None = None,
         infinity: Infinity = "raise",
+        parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
     ) -> Columns:
         """Run a query, and return its result as `Columns`, in Arrow's memory layout.
@@ -212,13 +213,15 @@ class Connection(Conversing):
 
         `infinity` decides about values that Arrow's types cannot hold, which are infinite dates and
         timestamps, and NaN and infinite numerics: "raise" (DecodeError, which names column and
-        row), "null", or "saturate" (the outermost date or timestamp).
+        row), "null", or "saturate" (the outermost date or timestamp). `parameter_types` is as in
+        `fetch_result`.
         """
         # Written for small results: each call that is not made here is felt there.
         conversation = self.conversation
         session, overrides = conversation.session, None if schema is None else asked_types(schema)
+        types = () if parameter_types is None else declared(parameter_types)
         batch = await conversation.ask(
-            COLUMNS, (session, query, args, overrides, infinity), timeout
+            COLUMNS, (session, query, args, overrides, infinity), timeout, declared=types
         )
         if conversation.column_decoders:
             batch = conversation.decoded(batch)
@@ -232,6 +235,7 @@ class Connection(Conversing):
         batch_rows: int = 65_536,
         schema: Schema | None = None,
         infinity: Infinity = "raise",
+        parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
     ) -> ColumnStream:
         """Run a query, and iterate over its result in `Columns` of `batch_rows` rows each.
@@ -241,8 +245,9 @@ class Connection(Conversing):
         leaving a loop early closes it, which cancels the query. `timeout` limits the wait for each
         batch. A result without rows gives one empty batch, for its columns have names and types.
 
-        `schema` and `infinity` are as in `fetch_columns`. The scale of a numeric without a declared
-        one is that of the first batch; a later value with more digits raises DecodeError.
+        `schema`, `infinity` and `parameter_types` are as in `fetch_columns`. The scale of a numeric
+        without a declared one is that of the first batch; a later value with more digits raises
+        DecodeError.
         """
         check_count("batch_rows", batch_rows)
         conversation, overrides = self.conversation, asked_types(schema)
@@ -250,8 +255,10 @@ class Connection(Conversing):
         def begin(statement: _core.Statement) -> None:
             conversation.session.stream_columns(statement, args, overrides, infinity, batch_rows)
 
-        limit = conversation.limit(timeout)
-        return ColumnStream(conversation, query, args, begin, limit, asked=asked_of(schema))
+        limit, types = conversation.limit(timeout), declared(parameter_types)
+        return ColumnStream(
+            conversation, query, args, begin, limit, asked=asked_of(schema), declared=types
+        )
 
     # Commands
 
@@ -300,6 +307,7 @@ class Connection(Conversing):
     fetchmany = many.fetchmany
     parameter_types = many.parameter_types
     fetch_plain = plain.fetch_plain
+    fetch_plain_columns = plain.fetch_plain_columns
     fetch_result = result.fetch_result
     fetchmany_result = result.fetchmany_result
     hold_result = result.hold_result

@@ -9,19 +9,19 @@ from colonnade import _core, tracing
 from colonnade._arguments import checked_timeout
 from colonnade._async.callbacks import Callbacks
 from colonnade._async.failures import (
-    STALE_PLAN,
     may_encode_again,
     may_run_again,
     note_limit,
+    note_outdated,
     note_query,
 )
 from colonnade._async.holds import CallHold, StreamHold
 from colonnade._async.observation import Observation, Observers
 from colonnade._transport.asyncio import deadline
-from colonnade._transport.event import completion_of, statement_of
+from colonnade._transport.event import batch_of, completion_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, InterfaceError
+from colonnade.errors import EncodeError, InterfaceError, PostgresError
 from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.login import Login
+    from colonnade._async.own_statement import OwnStatement
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade._transport.exchanges import QueryExchange
 
@@ -90,7 +91,9 @@ class Conversation:
         """The seconds that the last `acquire` of a pool waited for this connection."""
         self.column_decoders: dict[int, Callable[[Columns], Any]] = {}
         """The decoders of whole columns, by the number of their codec."""
-        self.generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        self.are_values_plain = False
+        """Whether the driver copies values of its own, which no codec sees."""
+        self.generated_columns: dict[tuple[object, ...], frozenset[str]] = {}
         """The generated columns, which COPY cannot fill, by table and columns of earlier copies."""
 
     # State
@@ -185,14 +188,14 @@ class Conversation:
         timeout: float | None,
         *,
         declared: tuple[int, ...] = (),
-        statement: _core.Statement | None = None,
+        own: OwnStatement | None = None,
     ) -> T:
         """Run one query whose answer is one event, and return the caller's part of that.
 
         `arguments` are the session, the text, its values, and further arguments of the exchange.
         The short way is one exchange, if a statement is cached for the text. The long way is an
         `Operation`: where the connection is busy or recovering, and where the text is not prepared,
-        or no longer as the server has it. `statement` is the one to run; None means the one that is
+        or no longer as the server has it. `own` is the statement to run; None means the one that is
         kept for the text, with the types of parameters that are `declared`.
         """
         begin_now, begin, taken = exchange
@@ -210,8 +213,8 @@ class Conversation:
             self.owner = self._call
             try:
                 given = arguments
-                if statement is not None and begin is not None:
-                    begin_now, given = begin, (arguments[0], statement, *arguments[2:])
+                if own is not None and begin is not None:
+                    begin_now, given = begin, (arguments[0], own.statement, *arguments[2:])
                 elif declared:
                     given = (*arguments, declared)
                 answer = self.transport.ask(begin_now, given, limit)
@@ -234,21 +237,23 @@ class Conversation:
         operation = Operation(self, limit, query)
         if observation is not None:
             operation = ObservedOperation(self, limit, query, observation)
-        return taken(await self._ask_within(operation, begin, arguments, declared, statement))
+        return taken(await self._ask_within(operation, begin, arguments, declared, own))
 
     def _is_mended_by_the_long_way(self, error: BaseException, query: str) -> bool:
         """Whether a query that has failed may be prepared anew."""
         if isinstance(error, EncodeError):
             return may_encode_again(error)
         return (
-            isinstance(error, STALE_PLAN)
-            and self._is_free(can_repeat=True)
+            isinstance(error, PostgresError)
             and may_run_again(error, query)
+            and self._is_free(can_repeat=True)
         )
 
     def _end_failed(self, error: BaseException, query: str, limit: float | None) -> None:
         """Leave the exchange of a query that has failed."""
         self.session.end_call()
+        if self.is_in_transaction:
+            note_outdated(error)
         note_query(error, query)
         note_limit(error, "the query did not end", limit, self.command_timeout)
         self.transport.abandon()
@@ -259,7 +264,7 @@ class Conversation:
         begin: Callable[..., bool] | None,
         arguments: tuple[Any, ...],
         declared: tuple[int, ...],
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
     ) -> _core.Completion:
         session, query, *values = arguments
 
@@ -270,12 +275,12 @@ class Conversation:
         async with operation:
             if begin is None:
                 session.script(query)
-            elif statement is None:
+            elif own is None:
                 # More than the server can be told of are refused before it is asked about the text.
                 _core.check_arguments(values[0])
                 return completion_of(await self.run(query, begun, declared))
             else:
-                self.begin(statement, begun)
+                await self.begin_own(own, begun)
             return await self.completion()
 
     # Within an operation
@@ -307,42 +312,47 @@ class Conversation:
     ) -> Any:
         """Prepare a text unless it is known, and start it, which sends it and waits.
 
-        A statement is prepared anew, once, where no transaction is lost by it, if the server no
-        longer takes it (its result changed shape, or it was deallocated), or if an argument does
-        not fit a type that may have been altered since; `can_repeat` says that the arguments can be
-        had a second time.
+        A statement is prepared anew, once, where no transaction is lost by it, if the server
+        refuses it because it was described before a change, or if an argument does not fit a type
+        that may have been altered since; `can_repeat` says that the arguments can be had a second
+        time.
         """
         is_kept = self.session.cached_statement(query, declared) is not None
         statement = await self.prepared(query, declared)
         try:
             return await start(statement)
         except EncodeError as error:
-            if not may_encode_again(error):
+            has_known_types = self.session.forget_statement(statement)
+            if not may_encode_again(error) or not (is_kept or has_known_types):
                 raise
-            if not self.session.forget_parameters(statement) or not self._is_free(
-                can_repeat=can_repeat
-            ):
+            error.is_outdated = True
+            if not self._is_free(can_repeat=can_repeat):
+                note_outdated(error)
                 raise
-        except STALE_PLAN as error:
-            if (
-                not is_kept
-                or not self._is_free(can_repeat=can_repeat)
-                or not may_run_again(error, query)
-            ):
+        except PostgresError as error:
+            if not is_kept or not may_run_again(error, query):
+                raise
+            if not self._is_free(can_repeat=can_repeat):
+                note_outdated(error)
                 raise
         return await start(await self.prepared(query, declared))
 
     def _is_free(self, *, can_repeat: bool) -> bool:
         return can_repeat and not self.is_in_transaction and not self.session.is_closed
 
-    def begin(self, statement: _core.Statement, begin: Callable[[_core.Statement], object]) -> None:
+    async def begin_own(
+        self, own: OwnStatement, begin: Callable[[_core.Statement], object]
+    ) -> object:
         """Begin to run a statement that its caller has prepared."""
         try:
-            begin(statement)
-        except EncodeError:
-            # A type may have been altered: the next preparation reads it again.
-            self.session.forget_parameters(statement)
-            raise
+            return begin(await own.current(self))
+        except EncodeError as error:
+            # A type may have been altered. Nothing was sent, so no transaction is lost.
+            is_usable = self.session.transaction_status != "failed"
+            has_known_types = self.session.forget_statement(own.statement)
+            if not may_encode_again(error) or not has_known_types or not is_usable:
+                raise
+        return begin(await own.current(self, is_suspect=True))
 
     async def prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         """The statement that is kept for a text, which is prepared where there is none."""
@@ -354,7 +364,7 @@ class Conversation:
 
     async def describe(self, sql: str) -> _core.Statement:
         """The present parameters and columns of a text; the statement is not kept."""
-        self.session.describe(sql)
+        self.session.describe(sql, self.are_values_plain)
         return statement_of(await self.completion())
 
     async def script(self, sql: str) -> str:
@@ -365,23 +375,43 @@ class Conversation:
     async def plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         """The rows of a query, past the codecs and the classes that the connection's owner set.
 
-        All queries of the driver's own go this way.
+        All queries of the driver's own go this way, or by `plain_columns`.
         """
-        is_kept = self.session.cached_plain(query) is not None
-        try:
-            return await self._plain_rows_once(query, args)
-        except STALE_PLAN as error:
-            if not is_kept or not self._is_free(can_repeat=True) or not may_run_again(error, query):
-                raise
-        return await self._plain_rows_once(query, args)
 
-    async def _plain_rows_once(self, query: str, args: tuple[object, ...]) -> list[Any]:
-        statement = self.session.cached_plain(query)
+        async def fetch(statement: _core.Statement) -> list[Any]:
+            self.session.fetch_rows(statement, args, 0, tuple)
+            return (await self.completion()).rows or []
+
+        rows: list[Any] = await self._plain(query, 0, fetch)
+        return rows
+
+    async def plain_columns(self, query: str, args: tuple[object, ...], owners: int) -> _core.Batch:
+        """The result of a query in columns; the first `owners` use the codecs of the owner."""
+
+        async def fetch(statement: _core.Statement) -> _core.Batch:
+            self.session.fetch_columns(statement, args, None, "raise")
+            return batch_of(await self.transport.next_event())
+
+        batch: _core.Batch = await self._plain(query, owners, fetch)
+        return batch
+
+    async def _plain(
+        self, query: str, owners: int, fetch: Callable[[_core.Statement], Awaitable[Any]]
+    ) -> Any:
+        is_kept = self.session.cached_plain(query, owners) is not None
+        try:
+            return await fetch(await self._prepared_plain(query, owners))
+        except PostgresError as error:
+            if not is_kept or not may_run_again(error, query) or not self._is_free(can_repeat=True):
+                raise
+        return await fetch(await self._prepared_plain(query, owners))
+
+    async def _prepared_plain(self, query: str, owners: int) -> _core.Statement:
+        statement = self.session.cached_plain(query, owners)
         if statement is None:
-            self.session.prepare_plain(query)
+            self.session.prepare_plain(query, owners)
             statement = statement_of(await self.completion())
-        self.session.fetch_rows(statement, args, 0, tuple)
-        return (await self.completion()).rows or []
+        return statement
 
     async def completion(self) -> _core.Completion:
         """The end of the exchange, which must come next."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from colonnade._async.copy_ends import CHUNK_BYTES, Input, Output
 from colonnade._async.copy_in import begin_copy_in, end_copy_in
 from colonnade._async.literals import with_literals
+from colonnade._async.long_names import whole_names
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._transport.event import completion_of
 
@@ -72,6 +73,9 @@ async def copy_to_table(
         "encoding": encoding,
         "where": where,
     }
+    table_name, schema_name, columns = await whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     target = table_target(table_name, columns, schema_name)
     statement = copy_statement(target, "FROM STDIN", options)
     with schema_hinted(table_name, schema_name):
@@ -127,6 +131,9 @@ async def copy_from_table(
         "encoding": encoding,
     }
     target = Output(self.conversation.transport, output)
+    table_name, schema_name, columns = await whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     table = table_target(table_name, columns, schema_name)
     statement = copy_statement(table, "TO STDOUT", options)
     with schema_hinted(table_name, schema_name):

@@ -17,6 +17,7 @@ from colonnade._async.copy_in import (
     open_staging,
     roll_back_own,
 )
+from colonnade._async.long_names import whole_names, whole_names_within
 from colonnade._copy_options import schema_hinted
 from colonnade._copy_plan import (
     Conflict,
@@ -26,6 +27,7 @@ from colonnade._copy_plan import (
     copy_sql,
     create_sql,
     describe_sql,
+    kept_sql,
     staging_for,
     type_names_sql,
     types_to_create,
@@ -96,6 +98,9 @@ async def copy_columns_to_table(
     types = types_to_create(create)
     if types is not None:
         check_new_name(table_name, schema_name)
+    table_name, schema_name, conflict_columns = await whole_names(
+        self.conversation, table_name, schema_name, conflict_columns
+    )
     conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
     matching = Matching(table_name, schema_name, columns)
     own = OwnTransaction()
@@ -123,7 +128,8 @@ async def copy_columns_to_table(
 async def _create_table(
     conversation: Conversation, matching: Matching, first: Piece, types: Mapping[str, str]
 ) -> None:
-    wanted = types_to_make(matching.names(first), first, types)
+    (names,) = await whole_names_within(conversation, matching.names(first))
+    wanted = types_to_make(names, first, types)
     known = [kind for _, kind in wanted if isinstance(kind, tuple)]
     if known:
         rows = await conversation.plain_rows(type_names_sql(known), ())
@@ -139,7 +145,11 @@ async def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
     matching.describe((await conversation.describe(describe_sql(matching))).columns)
     columns = matching.columns(copy.first)
     filled = [column for column in columns if column is not None]
-    staging = staging_for(matching.table, filled, copy.conflict)
+    kept: list[str] = []
+    if copy.conflict is not None and copy.conflict.action == "update":
+        rows = await conversation.plain_rows(kept_sql(matching.table), ())
+        kept = [row[0] for row in rows]
+    staging = staging_for(matching.table, filled, copy.conflict, kept)
     parts = _checked(conversation, copy.parts())
     part = await anext(parts)
     encoder = _core.CopyEncoder(

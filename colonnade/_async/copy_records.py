@@ -17,9 +17,10 @@ from colonnade._async.copy_in import (
     open_staging,
     roll_back_own,
 )
+from colonnade._async.long_names import whole_names
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._copy_plan import copy_sql
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, reported
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ async def copy_records_to_table(
     """
     check_where(where, self.conversation.session.parameters)
     source = _batches(records)
+    table_name, schema_name, columns = await whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     options = {"format": "binary", "where": where}
     told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
     own = OwnTransaction()
@@ -142,7 +146,7 @@ async def _column_types(
     """
     listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
     statement = await conversation.describe(f"SELECT {listed} FROM {table}")
-    kinds = [(name, kind) for name, kind, _ in statement.columns]
+    kinds = [(reported(name), kind) for name, kind, _ in statement.columns]
     if columns:
         return kinds
     generated = await _generated(conversation, table, frozenset(name for name, _ in kinds))
@@ -154,10 +158,10 @@ async def _generated(
 ) -> frozenset[str]:
     """The columns of a table that COPY cannot fill.
 
-    They are kept until a copy fails: if they are out of date, records have too many or too few
-    values, or the server refuses to fill the column.
+    They are kept until something is altered here, or a copy fails: if they are out of date, records
+    have too many or too few values, or the server refuses to fill the column.
     """
-    key = (table, names)
+    key = (conversation.session.place, table, names)
     found = conversation.generated_columns.get(key)
     if found is None:
         found = frozenset(row[0] for row in await conversation.plain_rows(_GENERATED, (table,)))

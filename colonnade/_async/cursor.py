@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from colonnade import _core
     from colonnade._async.conversation import Conversation
+    from colonnade._async.own_statement import OwnStatement
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
     from colonnade.types import Infinity
@@ -45,7 +46,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         *,
         prefetch: int | None,
@@ -57,7 +58,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         if prefetch is not None:
             check_number("prefetch", prefetch)
         self._query = query
-        self._statement = statement
+        self._own = own
         self._args = args
         self._prefetch = prefetch
         self._timeout = timeout
@@ -95,7 +96,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         return CursorIterator(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             self._record_class,
             row_factory=self._row_factory,
@@ -107,7 +108,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         return Cursor(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             self._record_class,
             row_factory=self._row_factory,
@@ -121,7 +122,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
@@ -132,7 +133,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         self._args = args
         self._record_class = record_class
         self._row_factory = asked_once(row_factory)
-        self._statement = statement
+        self._own = own
         self._portal: _core.Portal | None = None
         self._exhausted = False
         self._is_torn = False
@@ -182,7 +183,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
 
     async def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
         conversation = self._conversation
-        if self._statement is None:
+        if self._own is None:
             try:
                 return await conversation.run(self._query, begin)
             except InvalidCachedStatementError:
@@ -192,7 +193,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
                 if is_lost or not is_read(self._query):
                     raise
             return await conversation.run(self._query, begin)
-        begin(self._statement)
+        await conversation.begin_own(self._own, begin)
         return await conversation.transport.next_event()
 
     async def _next_event(self) -> object:
@@ -241,7 +242,7 @@ class CursorIterator(BaseCursor[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
@@ -249,9 +250,7 @@ class CursorIterator(BaseCursor[Row]):
         prefetch: int,
         timeout: float | None,
     ) -> None:
-        super().__init__(
-            conversation, query, statement, args, record_class, row_factory=row_factory
-        )
+        super().__init__(conversation, query, own, args, record_class, row_factory=row_factory)
         self._buffer: deque[Row] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
-from colonnade._async.failures import STALE_PLAN, may_run_again, note_limit, note_query
+from colonnade._async.failures import may_run_again, note_limit, note_query
 from colonnade._async.holds import StreamHold
 from colonnade._async.observation import Observation
 from colonnade._async.pipeline_queries import PipelineQueries
@@ -357,10 +357,10 @@ class Pipeline(PipelineQueries, ConnectionResource):
         if isinstance(ended, str):
             self._prepared[ended] = error or (completion and completion.statement)
             return
-        if isinstance(error, STALE_PLAN):
+        if isinstance(error, PostgresError) and may_run_again(error, ended.text):
             self._prepared.pop(ended.text, None)
             is_over = self._session.is_closed or self._conversation.is_in_transaction
-            if ended.can_repeat() and not is_over and may_run_again(error, ended.text):
+            if ended.can_repeat() and not is_over:
                 self._stale.append((ended, error))
                 return
         if self._stale and not all(query.only_reads() for query in self._stale_and(ended)):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_count
+from colonnade.columns import Columns
+
 if TYPE_CHECKING:
     from colonnade._async.conversing import Conversing
+
+# More than a result of any server has.
+_COLUMNS_MOST = 65_535
 
 
 async def fetch_plain(
@@ -19,3 +25,24 @@ async def fetch_plain(
     """
     async with self.conversation.operation(timeout, query, args):
         return await self.conversation.plain_rows(query, args)
+
+
+async def fetch_plain_columns(
+    self: Conversing,
+    query: str,
+    *args: object,
+    owners: int = 0,
+    timeout: float | None = None,
+) -> Columns:
+    """Run a query as `fetch_plain` does, and return its result as `Columns`.
+
+    The first `owners` columns have values of the connection's owner: its codecs are used for them.
+    """
+    if owners != 0:
+        check_count("owners", owners)
+        owners = min(owners, _COLUMNS_MOST)
+    conversation = self.conversation
+    async with conversation.operation(timeout, query, args):
+        batch = await conversation.plain_columns(query, args, owners)
+    batch = conversation.decoded(batch)
+    return Columns(batch, None, conversation.session.timing(conversation.pool_wait))

@@ -187,7 +187,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         conversation = self._conversation
         begin = fetching_many(conversation, self._record_class)
         async with conversation.series(timeout, self._query, args):
-            completion = await many(conversation, self._own.statement, args, begin)
+            statement = await self._own.current(conversation)
+            completion = await many(conversation, statement, args, begin)
         return await self._made(completion.rows or [], row_factory)
 
     # Effects
@@ -197,7 +198,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         """Run it once for each set of arguments; as `Connection.executemany`."""
         conversation = self._conversation
         async with conversation.series(timeout, self._query, args):
-            await many(conversation, self._own.statement, args, conversation.session.execute_many)
+            statement = await self._own.current(conversation)
+            await many(conversation, statement, args, conversation.session.execute_many)
 
     # Rows, piece by piece
 
@@ -209,7 +211,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         return self._cursor_factory(
             self._conversation,
             self.get_query(),
-            self._own.statement,
+            self._own,
             args,
             prefetch=prefetch,
             timeout=timeout,
@@ -233,7 +235,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             COLUMN_RESULT,
             (conversation.session, self._query, args, asked_types(schema), infinity),
             timeout,
-            statement=self._own.statement,
+            own=self._own,
         )
         self._own.take_note(completion)
         batch = conversation.decoded(batch_of(completion))
@@ -264,7 +266,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             begin,
             limit,
             asked=asked_of(schema),
-            statement=self._own.statement,
+            own=self._own,
         )
 
     # The plan
@@ -298,7 +300,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             RESULT,
             (conversation.session, self._query, args, limit, self._record_class),
             timeout,
-            statement=self._own.statement,
+            own=self._own,
         )
         self._own.take_note(completion)
         return completion.rows or []

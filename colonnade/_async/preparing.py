@@ -8,15 +8,20 @@ from colonnade import _core
 from colonnade._arguments import check_name
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.failures import note_query
+from colonnade._async.long_names import whole_names
 from colonnade._async.prepared_statement import PreparedStatement
+from colonnade._async.series import declared
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._async.shaped_statement import ShapedStatement
+from colonnade._quoting import check_length
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.event import statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import PostgresError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from colonnade._async.conversation import Conversation
     from colonnade._async.conversing import Conversing
     from colonnade._async.row_making import MadeOf, RecordClass
@@ -33,7 +38,12 @@ _NO_PEP_249 = (
 
 @overload
 async def prepare(
-    self: Conversing, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
+    self: Conversing,
+    query: ShapedQuery,
+    *,
+    name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
+    timeout: float | None = None,
 ) -> PreparedStatement[Any]: ...
 
 
@@ -43,6 +53,7 @@ async def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: None = None,
     row_factory: None = None,
@@ -55,6 +66,7 @@ async def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: type[MadeOf],
     row_factory: None = None,
@@ -67,6 +79,7 @@ async def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: RecordClass = None,
     row_factory: RowFactory[Row],
@@ -78,6 +91,7 @@ async def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: type[Any] | None = None,
     row_factory: RowFactory[Any] | None = None,
@@ -86,16 +100,19 @@ async def prepare(
 
     `name` is the statement's name on the server; None generates one. The name "" makes it the
     unnamed statement, whose text is sent with each run. Rows are of `record_class`, or made by
-    `row_factory`, as in `Connection.fetch`.
+    `row_factory`, as in `Connection.fetch`. `parameter_types` is as in `fetch_result`.
     """
     if name is not None:
         check_name("name", name)
+        (whole,) = await whole_names(self.conversation, name)
+        check_length(whole)
+        name = whole
     conversation = self.conversation
     making = self.row_making.of(record_class, row_factory)
     if making.record_class is not None:
         _core.check_record_class(making.record_class)
     async with conversation.operation(timeout):
-        statement = await _prepared(conversation, query, name)
+        statement = await _prepared(conversation, query, name, declared(parameter_types))
     if isinstance(query, ShapedQuery):
         return ShapedStatement(conversation, statement, query)
     return PreparedStatement(conversation, statement, making.record_class, making.factory)
@@ -183,11 +200,13 @@ def cursor(
     )
 
 
-async def _prepared(conversation: Conversation, query: str, name: str | None) -> _core.Statement:
-    conversation.session.prepare_owned(query, name)
+async def _prepared(
+    conversation: Conversation, query: str, name: str | None, types: tuple[int, ...]
+) -> _core.Statement:
     try:
+        conversation.session.prepare_owned(query, name, types)
         return statement_of(await conversation.completion())
-    except PostgresError as error:
+    except (PostgresError, UnicodeEncodeError) as error:
         # Observers are not told of preparations, so the operation does not know the text.
         note_query(error, query)
         raise

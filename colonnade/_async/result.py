@@ -148,8 +148,9 @@ async def fetch_result(
 
     `parameter_types` are the OIDs of the parameters' types, from `$1` on, in place of the server's
     inference; None or 0 lets the server infer a type. The server also infers a type declared as 705
-    (`unknown`); the parameter then takes a `str` in PostgreSQL's text form for any type. The same
-    text with other types is another prepared statement. `record_class` is as in `fetch`.
+    (`unknown`); beside values of that type, the parameter then takes a `str` in PostgreSQL's text
+    form. The same text with other types is another prepared statement. `record_class` is as in
+    `fetch`.
     """
     conversation, kind = self.conversation, record_class or self.row_making.record_class
     completion = await conversation.ask(

@@ -74,12 +74,12 @@ async def shaped_many(
     args: Arguments,
     timeout: float | None,
     *,
-    statement: _core.Statement | None = None,
+    prepared: OwnStatement | None = None,
     types: tuple[int, ...] = (),
 ) -> Any:
     """The rows of all sets of arguments, in the query's shape.
 
-    `statement` is the statement to run; None means the one kept for the text.
+    `prepared` is the statement to run; None means the one kept for the text.
     """
     shapes: list[Shape] = []
 
@@ -90,9 +90,10 @@ async def shaped_many(
 
     async with conversation.series(timeout, query, args):
         try:
-            if statement is None:
+            if prepared is None:
                 completion = await run_many(conversation, query, args, begin, types=types)
             else:
+                statement = await prepared.current(conversation)
                 completion = await many(conversation, statement, args, begin)
             shapes[0].add(conversation.decoded(batch_of(completion)))
         except DecodeError as error:
@@ -135,7 +136,7 @@ async def _filled_shape(
             if prepared is None:
                 event = await conversation.run(query, begin)
             else:
-                conversation.begin(prepared.statement, begin)
+                await conversation.begin_own(prepared, begin)
                 event = await conversation.transport.next_event()
             while isinstance(event, _core.Batch):
                 shapes[0].add(conversation.decoded(event))

@@ -35,7 +35,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
         return ShapedCursorIterator(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             None,
             prefetch=prefetch,
@@ -43,7 +43,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
         )
 
     def _cursor(self) -> Cursor[Any]:
-        return ShapedCursor(self._conversation, self._query, self._statement, self._args, None)
+        return ShapedCursor(self._conversation, self._query, self._own, self._args, None)
 
 
 class _ShapedRows(BaseCursor[Any]):

@@ -69,5 +69,5 @@ class ShapedStatement(PreparedStatement[Any]):
         """Run it once for each set of arguments, and return all rows, in order."""
         del row_factory
         return await shaped_many(
-            self._conversation, self._shaped, args, timeout, statement=self._own.statement
+            self._conversation, self._shaped, args, timeout, prepared=self._own
         )

@@ -40,7 +40,7 @@ def with_column(batch: Batch, name: str, value: Any) -> Batch:
     Raises TypeError for an object that is no column, and ValueError for another number of values,
     for values of several classes, and for a name that several columns have.
     """
-    places = [index for index, field in enumerate(batch.fields) if field.name == name]
+    places = batch.places.get(name, [])
     if len(places) > 1:
         raise ValueError(f'{len(places)} columns are named "{name}": rename them first')
     index = places[0] if places else batch.num_columns
@@ -113,7 +113,9 @@ def _of_array(array: Any, mask: Any = None, *, is_utc: bool = False) -> ArrowCol
         values: list[Any] = array.tolist()
         if mask is not None:
             values = [None if gone else x for x, gone in zip(values, mask, strict=True)]
-        return _of_objects(values)
+        # NumPy's dtype for text tells the type even where there is no text.
+        is_text = array.dtype.kind == "T"
+        return selection.of_objects("text", values) if is_text else _of_objects(values)
     if array.dtype.kind in "mM":
         missing = np.isnat(array)
         mask = missing if mask is None else mask | missing
@@ -171,7 +173,10 @@ def _of_objects(values: Sequence[Any]) -> ArrowColumn:
     if (dtype := _TIMES.get(classes)) is not None:
         return _of_times(values, dtype)
     if not classes:
-        raise ValueError("no value tells its type: give an array of NumPy or Arrow")
+        raise ValueError(
+            "no value tells its type: give an array of NumPy or Arrow, or a column of your own as "
+            'columns.select("name"), which keeps its type'
+        )
     names = ", ".join(sorted(full_name(found) for found in classes))
     raise TypeError(f"no column is made of a list of {names}: give an array of NumPy or Arrow")
 

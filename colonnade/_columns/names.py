@@ -20,7 +20,7 @@ def position(batch: Batch, key: str | SupportsIndex) -> int:
     of range, and TypeError for another key.
     """
     if isinstance(key, str):
-        found = [index for index, field in enumerate(batch.fields) if field.name == key]
+        found = batch.places.get(key, [])
         if len(found) != 1:
             raise KeyError(_not_one(batch, key, found))
         return found[0]

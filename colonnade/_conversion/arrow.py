@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from colonnade._conversion.libraries import needed_by
+from colonnade._extras import needed_by
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -48,10 +48,18 @@ def _cells(column: Column, characters_max: int, around: str = "plain") -> list[s
         return [None if null else text(number) for number, null in pairs]
     if kind.kind is Kind.INTERVAL:
         return cast("list[str | None]", column.interval_texts().to_pylist())
-    values = column.stored_pylist()
+    values = _values(column)
     if column.arrow_type == "float32":
         values = [value if value is None else _float32(value) for value in values]
     return [None if value is None else _text(value, characters_max) for value in values]
+
+
+def _values(column: Column) -> list[Any]:
+    """Return the values; dots for those of a foreign type that has no Python objects."""
+    try:
+        return column.stored_pylist()
+    except (TypeError, OverflowError):
+        return [None if null else _CUT for null in _nulls(column)]
 
 
 def _nulls(column: Column) -> bytes | memoryview:
@@ -122,7 +130,10 @@ def _maps(column: Column, characters_max: int, around: str) -> list[str]:
     """Write `"a"=>"1", "b"=>NULL`, as PostgreSQL does for hstore."""
     del around
     texts = []
-    for pairs in column.stored_pylist():
+    for pairs in _values(column):
+        if isinstance(pairs, str):
+            texts.append(pairs)
+            continue
         shown = islice((pairs or {}).items(), _parts_max(characters_max))
         texts.append(
             ", ".join(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._conversion.libraries import needed_by
 from colonnade._conversion.values import python_values
+from colonnade._extras import needed_by
 from colonnade._shown import shown
 from colonnade.errors import DecodeError, InterfaceError
 

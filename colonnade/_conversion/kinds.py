@@ -119,8 +119,7 @@ def column_type(arrow_type: str) -> ColumnType:
 
 def require_unique_names(batch: Batch, user: str) -> None:
     """Raise ValueError for a batch with two columns of one name: one would silently be lost."""
-    names = [field.name for field in batch.fields]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    twice = [name for name, places in batch.places.items() if len(places) > 1]
     if twice:
         shown = ", ".join(f'"{name}"' for name in twice)
         raise ValueError(

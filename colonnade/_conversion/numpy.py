@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from colonnade._conversion.kinds import Kind, column_type
-from colonnade._conversion.libraries import needed_by
 from colonnade._conversion.values import python_values, refused_value
+from colonnade._extras import needed_by
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:

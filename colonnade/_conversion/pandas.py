@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._arguments import check_names
 from colonnade._conversion.arrow import arrow_table
 from colonnade._conversion.kinds import Kind, column_type
-from colonnade._conversion.libraries import Decimals, Dtypes, needed_by
+from colonnade._conversion.libraries import Decimals, Dtypes
 from colonnade._conversion.numpy import (
     dates,
     intervals,
@@ -21,6 +21,7 @@ from colonnade._conversion.numpy import (
     times,
 )
 from colonnade._core import Inexact
+from colonnade._extras import needed_by
 from colonnade._schema import WithFloats
 from colonnade._shown import shown
 from colonnade.errors import InexactDecimalWarning
@@ -287,7 +288,10 @@ class _Source:
         mask = null_mask(self._batch, index)
         if mask is not None:
             codes = np.where(mask, np.int32(-1), codes)
-        return pd.Categorical.from_codes(codes, categories=pd.Index(texts.to_pylist(), dtype="str"))
+        # Dictionaries of others may have any values.
+        dtype = "str" if column_type(texts.arrow_type).kind is Kind.TEXT else None
+        categories = pd.Index(texts.to_pylist(), dtype=dtype)
+        return pd.Categorical.from_codes(codes, categories=categories)
 
     def _text(self, index: int, dtypes: Dtypes) -> Any:
         import numpy as np

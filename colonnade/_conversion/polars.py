@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._conversion.arrow import StreamSource
 from colonnade._conversion.kinds import require_unique_names
-from colonnade._conversion.libraries import needed_by
+from colonnade._extras import needed_by
 from colonnade.errors import InterfaceWarning
 
 if TYPE_CHECKING:
@@ -47,4 +47,8 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
                 ),
                 stacklevel=3,
             )
-    return pl.DataFrame(StreamSource(converted, "view"))
+    try:
+        return pl.DataFrame(StreamSource(converted, "view"))
+    except pl.exceptions.PanicException as error:
+        # For a type that it lacks. `except Exception` would not catch it.
+        raise TypeError(f"Polars cannot hold a column of this table: {error}") from None

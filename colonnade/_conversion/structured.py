@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._conversion.field_fill import FILLS, Target
 from colonnade._conversion.kinds import Kind, column_type, require_unique_names
-from colonnade._conversion.libraries import needed_by
 from colonnade._conversion.numpy import array_of
+from colonnade._extras import needed_by
 from colonnade._shown import shown
 from colonnade.errors import SchemaError
 

@@ -210,7 +210,9 @@ def translated(error: BaseException) -> Error | None:
     """
     notes = getattr(error, "__notes__", ())
     if isinstance(error, OSError):
-        return OperationalError("; ".join([str(error), *notes]))
+        text = str(error)
+        places = [note for note in notes if note.removeprefix("while connecting to ") not in text]
+        return OperationalError("; ".join([text, *places]))
     made = _made(error)
     if made is not None:
         for note in notes:
@@ -224,8 +226,13 @@ def _made(error: BaseException) -> Error | None:
             return target(str(error))
     if not isinstance(error, errors.PostgresError):
         return None
-    state = error.sqlstate or ""
+    said: errors.PostgresError = error
+    if isinstance(error, errors.ConnectionDoesNotExistError):
+        # As in psycopg, the server's own reason counts, such as 57P01 for a shutdown.
+        cause = error.__cause__
+        said = cause if isinstance(cause, errors.PostgresError) else error
+    state = said.sqlstate or ""
     made: Any = _BY_STATE.get(state[:2], DatabaseError)(str(error))
-    made.sqlstate = error.sqlstate
-    made.diag = Diagnostic(error)
+    made.sqlstate = said.sqlstate
+    made.diag = Diagnostic(said)
     return made  # type: ignore[no-any-return]

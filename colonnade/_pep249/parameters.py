@@ -1,8 +1,9 @@
 """The PostgreSQL type that each Python value declares when it is a parameter.
 
-The server infers the types of strings and of None from their context, as it does for literals.
-Every other value declares its type, as in psycopg, so that `SELECT %s` works and the server finds
-the right overload of a function.
+A string goes as a literal: the server infers its type from the context each time (`UNKNOWN`),
+because what it inferred once may be wrong after a change of the table. For None, and for values of
+classes not listed here, it infers the type once (`INFERRED`). Every other value declares its type,
+as in psycopg, so that `SELECT %s` works and the server finds the right overload of a function.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from colonnade import _core
 from colonnade._pep249.errors import DataError
 from colonnade._pep249.oids import ARRAY_OIDS, OIDS, UNKNOWN
 from colonnade._shown import class_name
 
-__all__ = ["Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
+__all__ = ["INFERRED", "Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
 
 _INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
     OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
@@ -30,10 +32,13 @@ _SIZES = (_INT2, _INT4, _INT8, _NUMERIC)
 _ARRAY_SIZES = tuple(ARRAY_OIDS[oid] for oid in _SIZES)
 _INTS = ((_INT2, 1 << 15), (_INT4, 1 << 31), (_INT8, 1 << 63))
 
+# The server infers the type, and the driver writes the value by it.
+INFERRED = 0
+
 # The type of values of exactly this class.
 _BY_CLASS: dict[type, int] = {
     str: UNKNOWN,
-    type(None): UNKNOWN,
+    type(None): INFERRED,
     bool: OIDS["bool"],
     float: _FLOAT8,
     decimal.Decimal: _NUMERIC,
@@ -50,11 +55,14 @@ _BY_CLASS: dict[type, int] = {
     ipaddress.IPv4Network: OIDS["cidr"],
     ipaddress.IPv6Network: OIDS["cidr"],
 }
+# Classes whose `str()` is a literal of PostgreSQL.
+_WRITTEN = {bool, int, float, decimal.Decimal, dt.date, dt.datetime, dt.time, uuid.UUID}
 # Classes whose type depends on whether the value has a time zone: (without, with).
 _ZONED = {
     dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
     dt.time: (OIDS["time"], OIDS["timetz"]),
 }
+_MOMENTS = set(_ZONED[dt.datetime])
 # The types of datetime64 and timedelta64, by NumPy's kind character.
 _NUMPY_TIMES = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
 # The server converts these to timestamptz in the session's time zone.
@@ -84,11 +92,11 @@ class Jsonb(Json):
 
 
 def without_naive(types: Iterable[int]) -> list[int]:
-    """Replace the types of naive datetimes by UNKNOWN, so that the server infers them.
+    """Replace the types of naive datetimes by INFERRED, so that the server infers them.
 
     The driver then sees which of them the server takes for timestamptz, and can refuse those.
     """
-    return [UNKNOWN if oid in _NAIVE else oid for oid in types]
+    return [INFERRED if oid in _NAIVE else oid for oid in types]
 
 
 def adapted(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
@@ -124,13 +132,19 @@ def _column(values: Sequence[Any]) -> tuple[Sequence[Any], int]:
         return values, _int_oid(value for value in values if value is not None)
     if classes <= _BY_CLASS.keys():
         oids = {_BY_CLASS[kind] for kind in classes}
-        return values, oids.pop() if len(oids) == 1 else UNKNOWN
+        if len(oids) <= 1:
+            return values, oids.pop() if oids else INFERRED
     taken, types = adapted(values)
-    known = {oid for value, oid in zip(values, types, strict=True) if value is not None}
+    known = {oid for value, oid in zip(taken, types, strict=True) if value is not None}
     for sizes in (_SIZES, _ARRAY_SIZES):
         if known <= set(sizes):
             return taken, max(known, key=sizes.index)
-    return taken, known.pop() if len(known) == 1 else UNKNOWN
+    if len(known) == 1:
+        return taken, known.pop()
+    if UNKNOWN not in known:
+        return taken, INFERRED
+    # With a string among them, the others go as literals, too.
+    return [str(value) if type(value) in _WRITTEN else value for value in taken], UNKNOWN
 
 
 def _int_oid(values: Iterable[int]) -> int:
@@ -148,6 +162,9 @@ def _adapted(value: Any) -> tuple[Any, int]:
     kind = type(value)
     if kind is int:
         return value, _int_oid((value,))
+    if _core.is_missing(value):
+        # NULL of pandas or NumPy, whose NaT is a datetime.
+        return None, UNKNOWN
     if kind in _ZONED:
         return value, _ZONED[kind][value.tzinfo is not None]
     if isinstance(value, list):
@@ -168,13 +185,13 @@ def _adapted(value: Any) -> tuple[Any, int]:
             return value, _ZONED[base][value.tzinfo is not None]
         if base in _BY_CLASS:
             return value, _BY_CLASS[base]
-    return value, UNKNOWN
+    return value, INFERRED
 
 
 def _scalar(value: Any) -> tuple[Any, int]:
     plain = value.item()
     if type(plain) is type(value):
-        return value, UNKNOWN
+        return value, INFERRED
     oid = _NUMPY_TIMES.get(value.dtype.kind)
     if oid is not None and isinstance(plain, dt.datetime | dt.timedelta | int):
         # item() returns an int for units that datetime cannot represent, such as nanoseconds.
@@ -187,11 +204,19 @@ def _list(value: list[Any]) -> tuple[Any, int]:
     """Adapt a list as an array; a list of strings as an array literal that the server parses."""
     leaves = [leaf for leaf in _leaves(value) if leaf is not None]
     taken, types = adapted(leaves)
-    known = set(types)
-    if not known or known == {UNKNOWN}:
+    known = {oid for leaf, oid in zip(taken, types, strict=True) if leaf is not None}
+    if INFERRED in known and known <= {UNKNOWN, INFERRED}:
+        # Tuples and the driver's own classes: the server's type says what they are.
+        return _rebuilt(value, iter(taken)), INFERRED
+    if known <= {UNKNOWN}:
         return _literal(value), UNKNOWN
     if known <= set(_SIZES) and all(isinstance(leaf, int) for leaf in taken):
         return value, ARRAY_OIDS[_int_oid(taken)]
+    if known == _MOMENTS:
+        raise DataError(
+            "a list becomes an array of one type, but some datetimes of this one have a time zone, "
+            "and others have none: give all of them one, with .replace(tzinfo=...)"
+        )
     if len(known) > 1:
         classes = ", ".join(sorted({class_name(leaf) for leaf in leaves}))
         raise DataError(f"a list becomes an array of one type, but this one has {classes}")
@@ -226,5 +251,6 @@ def _element(value: Any) -> str:
         return _literal(value)
     if value is None:
         return "NULL"
-    text = str(adapted((value,))[0][0]).replace("\\", "\\\\").replace('"', '\\"')
+    ((taken,), _) = adapted((value,))
+    text = str(taken).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from colonnade._pep249.errors import InternalError, ProgrammingError
 from colonnade._shown import shown
 from colonnade.errors import (
-    InternalServerError,
     InvalidCachedStatementError,
     OutdatedTypeError,
+    PostgresError,
 )
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ def run_in_transaction(
     `begin` begins a transaction if one is needed, and returns whether it did. The driver itself
     repeats a stale statement only outside of transactions, because a repeat would lose a
     transaction's earlier statements. A transaction that was begun for this statement has none, so
-    it is safe to repeat: `undo` rolls the transaction back, forgets prepared statements and types,
-    and returns whether it could.
+    it is safe to repeat: `undo` rolls the transaction back, and returns whether it could.
     """
     has_begun = begin()
     try:
@@ -97,10 +96,10 @@ def run_in_transaction(
 
 
 def is_stale(error: Exception) -> bool:
-    """Return whether the error says that a table or type changed since the statement's PREPARE."""
-    if isinstance(error, InternalServerError):
-        return "cache lookup failed" in str(error)
-    return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)
+    """Return whether a new description of the statement may end the error."""
+    if isinstance(error, InvalidCachedStatementError | OutdatedTypeError):
+        return True
+    return isinstance(error, PostgresError) and error.is_outdated
 
 
 def check_prepared(status: str) -> None:

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
 
 def importable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with NULLs of type text in place of those without a type, at any depth.
+    """The frame with an enum without labels in place of the type Null, at any depth.
 
-    Polars exports the latter with a buffer, which violates Arrow's format. It exports Python
-    objects as the bytes of their addresses, so they are refused.
+    Polars exports Null with a buffer, which violates Arrow's format. An enum without labels has
+    NULLs alone, too, and goes into every type. Polars exports Python objects as the bytes of their
+    addresses, so they are refused.
     """
     for name, dtype in frame.schema.items():
         if "Object" in _type_words(dtype):
@@ -22,7 +23,7 @@ def importable(frame: pl.DataFrame) -> pl.DataFrame:
             )
             raise TypeError(msg)
     casts: dict[Any, Any] = {
-        name: _with_text(dtype)
+        name: _without_null(dtype)
         for name, dtype in frame.schema.items()
         if "Null" in _type_words(dtype)
     }
@@ -45,15 +46,15 @@ def _type_words(dtype: Any) -> set[str]:
     return {type(dtype).__name__}.union(*map(_type_words, parts))
 
 
-def _with_text(dtype: Any) -> Any:
+def _without_null(dtype: Any) -> Any:
     import polars as pl
 
     if isinstance(dtype, pl.Null):
-        return pl.String()
+        return pl.Enum([])
     if isinstance(dtype, pl.List):
-        return pl.List(_with_text(dtype.inner))
+        return pl.List(_without_null(dtype.inner))
     if isinstance(dtype, pl.Array):
-        return pl.Array(_with_text(dtype.inner), dtype.size)
+        return pl.Array(_without_null(dtype.inner), dtype.size)
     if isinstance(dtype, pl.Struct):
-        return pl.Struct({field.name: _with_text(field.dtype) for field in dtype.fields})
+        return pl.Struct({field.name: _without_null(field.dtype) for field in dtype.fields})
     return dtype

@@ -27,10 +27,16 @@ class StructuredValues(Values):
     def cells(
         self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
     ) -> Cells:
-        del encoding, first_row
+        del first_row
         kind = column.pg_type.name
         # The bounds of these are instants; and a timetz is a time with its offset.
-        made = self._struct(start, stop, is_utc=kind.startswith("tstz"), are_times=kind == "timetz")
+        made = self._struct(
+            start,
+            stop,
+            is_utc=kind.startswith("tstz"),
+            are_times=kind == "timetz",
+            nan_as_null=encoding.nan_as_null is not False,
+        )
         if isinstance(made, ArrowColumn):
             return Cells(made)
         msg = (
@@ -41,7 +47,13 @@ class StructuredValues(Values):
         raise EncodeError(msg)
 
     def _struct(
-        self, start: int, stop: int, *, is_utc: bool = False, are_times: bool = False
+        self,
+        start: int,
+        stop: int,
+        *,
+        is_utc: bool = False,
+        are_times: bool = False,
+        nan_as_null: bool = True,
     ) -> ArrowColumn | str:
         """The column, or the name of a field that it cannot contain."""
         import numpy as np
@@ -58,6 +70,8 @@ class StructuredValues(Values):
             hidden.append(mask)
             if values.dtype.kind in "mM":
                 mask = mask | np.isnat(values)
+            elif values.dtype.kind == "f" and values.ndim == 1 and nan_as_null:
+                mask = mask | np.isnan(values)
             field = ArrowColumn.from_numpy(values, mask, is_utc=is_utc, are_times=are_times)
             if field is None:
                 return name

@@ -66,6 +66,7 @@ class Supply(Ledger[H]):
         # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
         self._holders: set[H] = set()
+        self._expiries: dict[H, asyncio.TimerHandle] = {}
         # Connections being closed; they count while the server may still have them.
         self._retiring: set[H] = set()
         self._opening = 0
@@ -93,11 +94,14 @@ class Supply(Ledger[H]):
             holder = idle.pop()
             if holder.conversation.session.is_closed:
                 self.discard(holder, "lost")
-            elif holder.epoch != self.epoch:
-                self.retire(holder, "expired")
-            else:
+                continue
+            # Usually there is no limit, and no call.
+            is_young = holder.expires_at is None and holder.epoch == self.epoch
+            reason = None if is_young else self.age_of(holder)
+            if reason is None:
                 self._hand_out(holder, 0.0)
                 return holder
+            self.retire(holder, reason)
         return None
 
     async def wait(self, priority: int = 0, timeout: float | None = None) -> H:
@@ -355,8 +359,8 @@ class Supply(Ledger[H]):
         """Offer a new connection, or one whose caller did not take it."""
         if holder.connection.is_closed() or self._is_terminated:
             self.discard(holder, "lost")
-        elif holder.epoch != self.epoch:
-            self.retire(holder, "expired")
+        elif (reason := self.age_of(holder)) is not None:
+            self.retire(holder, reason)
         else:
             self.put_back(holder)
 
@@ -370,6 +374,9 @@ class Supply(Ledger[H]):
         if holder not in self._holders:
             return False
         self._holders.remove(holder)
+        expiry = self._expiries.pop(holder, None)
+        if expiry is not None:
+            expiry.cancel()
         if holder in self._idle:
             self._idle.remove(holder)
         self.tally.closed[reason] += 1
@@ -449,8 +456,7 @@ class Supply(Ledger[H]):
         connection = await self._connect()
         try:
             self._share_catalog(connection)
-            if self.options.init is not None:
-                await self.options.init(connection)
+            await self.options.init(connection)
         except BaseException:
             connection.terminate()
             raise
@@ -458,6 +464,9 @@ class Supply(Ledger[H]):
             raise InterfaceError("connection was closed while the pool was opening it")
         holder = self._holder_of(connection, epoch)
         self._holders.add(holder)
+        if holder.expires_at is not None:
+            seconds = holder.expires_at - time.monotonic()
+            self._expiries[holder] = self._loop.call_later(seconds, self._close_old, holder)
         connection.conversation.callbacks.when_lost(lambda: self._lost(holder))
         self._note_created(holder, began)
         return holder
@@ -526,6 +535,11 @@ class Supply(Ledger[H]):
         ):
             self.retire(self._idle.popleft(), "inactive")
         self._watch_idle()
+
+    def _close_old(self, holder: H) -> None:
+        """The lifetime of a connection is over. A lent one is closed when it is given back."""
+        if holder in self._idle:
+            self.retire(holder, "max_lifetime")
 
     def _lost(self, holder: H) -> None:
         """The socket of a connection was closed."""

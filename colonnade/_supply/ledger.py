@@ -68,14 +68,18 @@ class Ledger(Generic[H]):
         self._connect = connect
         self._holder_class = holder_class
         self._pool = pool
-        self._catalogs: dict[tuple[str, str], _core.Catalog] = {}
+        self._catalogs = _core.Catalogs()
 
     def end_of(self, holder: H) -> str | None:
         """The reason not to use a connection again, or None."""
-        if holder.epoch != self.epoch:
-            return "expired"
         if holder.conversation.session.exchanges >= self.options.max_queries:
             return "max_queries"
+        return self.age_of(holder)
+
+    def age_of(self, holder: H) -> str | None:
+        """The reason not to use a connection again that has been idle since, or None."""
+        if holder.epoch != self.epoch:
+            return "expired"
         if holder.expires_at is not None and time.monotonic() >= holder.expires_at:
             return "max_lifetime"
         return None
@@ -100,9 +104,6 @@ class Ledger(Generic[H]):
     def _hand_out(self, holder: H, seconds: float) -> None:
         """Update a connection before it is lent to a caller that has waited so many seconds."""
         conversation = holder.conversation
-        session = conversation.session
-        if not session.is_closed:
-            session.follow_catalog()
         conversation.pool_wait = seconds
         self.tally.acquired += 1
         if tracing.pool_observers:
@@ -156,11 +157,9 @@ class Ledger(Generic[H]):
         return holder
 
     def _share_catalog(self, connection: Any) -> None:
-        """Connections to the same database share its types."""
-        conversation = connection.conversation
-        key = (conversation.login.address, conversation.login.database)
-        catalog = self._catalogs.setdefault(key, _core.Catalog())
-        conversation.session.share_catalog(catalog)
+        """Connections to the same database share its types; its server tells which it is."""
+        if not connection.is_closed():
+            connection.conversation.session.share_catalogs(self._catalogs)
 
     def _figures(self, *, size: int, idle: int, opening: int, waiting: int) -> PoolStats:
         tally = self.tally

@@ -28,7 +28,7 @@ class PoolOptions:
     max_waiting: int | None
     connect: Connect
     setup: Callback | None
-    init: Callback | None
+    init: Callback
     reset: Callback | None
     connection_class: type[Any]
     record_class: type[Record | tuple[Any, ...]]

@@ -393,7 +393,7 @@ class Supply(Ledger[H]):
         return not self._waiters and not self._places and len(self._members) == len(self._idle)
 
     def _is_fit(self, holder: H) -> bool:
-        """Whether an idle connection is alive and of this epoch; otherwise it is discarded."""
+        """Whether an idle connection is alive and young enough; otherwise it is closed."""
         connection = holder.connection
         # An idle connection is not read: check now whether the server is gone.
         with contextlib.suppress(Exception):
@@ -401,10 +401,12 @@ class Supply(Ledger[H]):
         if connection.conversation.session.is_closed:
             self.discard(holder, "lost")
             return False
-        if holder.epoch != self.epoch:
-            self.retire(holder, "expired")
-            return False
-        return True
+        # Usually there is no limit, and no call.
+        is_young = holder.expires_at is None and holder.epoch == self.epoch
+        reason = None if is_young else self.age_of(holder)
+        if reason is not None:
+            self.retire(holder, reason)
+        return reason is None
 
     def _forget(self, holder: H, reason: str) -> None:
         """Stop counting a connection."""
@@ -465,8 +467,7 @@ class Supply(Ledger[H]):
         connection = self._connect()
         try:
             self._share_catalog(connection)
-            if self.options.init is not None:
-                self.options.init(connection)
+            self.options.init(connection)
         except BaseException:
             connection.terminate()
             raise
@@ -481,6 +482,8 @@ class Supply(Ledger[H]):
         lifetime = self.options.max_inactive_connection_lifetime
         if lifetime and len(self._members) > self.options.min_size:
             self._close_inactive(time.monotonic() - lifetime)
+        if self.options.max_lifetime is not None:
+            self._close_old()
         if len(self._members) < self.options.min_size:
             self._restore_floor()
 
@@ -491,6 +494,16 @@ class Supply(Ledger[H]):
                     return
                 holder = self._idle.popleft()
             self.retire(holder, "inactive")
+
+    def _close_old(self) -> None:
+        for holder in tuple(self._idle):
+            reason = self.age_of(holder)
+            if reason is not None:
+                try:
+                    self._idle.remove(holder)
+                except ValueError:
+                    continue  # Another thread has it.
+                self.retire(holder, reason)
 
     def _restore_floor(self) -> None:
         """Open one missing connection, with longer pauses after each failure."""

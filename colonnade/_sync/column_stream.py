@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from colonnade._schema import Asked
     from colonnade._sync.conversation import Conversation
+    from colonnade._sync.own_statement import OwnStatement
 
 
 @whole_block
@@ -45,13 +46,15 @@ class ColumnStream(ConnectionResource):
         timeout: float | None,
         *,
         asked: Asked | None = None,
-        statement: _core.Statement | None = None,
+        own: OwnStatement | None = None,
+        declared: tuple[int, ...] = (),
     ) -> None:
         super().__init__(conversation)
         self._hold = StreamHold()
         self._query = query
         self._args = args
-        self._statement = statement
+        self._own = own
+        self._declared = declared
         self._begin = begin
         self._timeout = timeout
         self._asked = asked
@@ -104,9 +107,9 @@ class ColumnStream(ConnectionResource):
         if not self._is_sent:
             self._is_sent = True
             conversation.transport.settled()
-            if self._statement is None:
-                return conversation.run(self._query, self._begin)
-            self._begin(self._statement)
+            if self._own is None:
+                return conversation.run(self._query, self._begin, self._declared)
+            conversation.begin_own(self._own, self._begin)
         return conversation.transport.next_event()
 
     def _has_connection(self) -> bool:

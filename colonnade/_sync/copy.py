@@ -10,6 +10,7 @@ from colonnade._copy_options import check_where, copy_statement, schema_hinted, 
 from colonnade._sync.copy_ends import CHUNK_BYTES, Input, Output
 from colonnade._sync.copy_in import begin_copy_in, end_copy_in
 from colonnade._sync.literals import with_literals
+from colonnade._sync.long_names import whole_names
 from colonnade._transport.event import completion_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def copy_to_table(
         "encoding": encoding,
         "where": where,
     }
+    table_name, schema_name, columns = whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     target = table_target(table_name, columns, schema_name)
     statement = copy_statement(target, "FROM STDIN", options)
     with schema_hinted(table_name, schema_name):
@@ -129,6 +133,9 @@ def copy_from_table(
         "encoding": encoding,
     }
     target = Output(self.conversation.transport, output)
+    table_name, schema_name, columns = whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     table = table_target(table_name, columns, schema_name)
     statement = copy_statement(table, "TO STDOUT", options)
     with schema_hinted(table_name, schema_name):

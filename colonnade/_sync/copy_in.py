@@ -4,22 +4,46 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
 from colonnade._transport.event import impossible
-from colonnade.errors import PostgresError
+from colonnade.errors import FeatureNotSupportedError, PostgresError, WrongObjectTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from colonnade._staging import OwnTransaction, Staging
     from colonnade._sync.conversation import Conversation
+
+
+_NO_COPY = (
+    "COPY fills neither views nor tables with row-level security; copy_columns_to_table and "
+    'write_table with on_conflict="nothing" fill them by INSERT, which skips rows whose key is '
+    "already there"
+)
+
+
+@contextlib.contextmanager
+def _way_noted() -> Generator[None, None, None]:
+    """Name the way by INSERT in errors about what COPY does not fill.
+
+    The server says so of row-level security at once, and of a view after it has asked for data.
+    """
+    try:
+        yield
+    except (WrongObjectTypeError, FeatureNotSupportedError) as error:
+        error.add_note(_NO_COPY)
+        raise
 
 
 def begin_copy_in(conversation: Conversation, statement: str) -> None:
     """Ask the server to accept data."""
     conversation.session.copy_in(statement)
-    event = conversation.transport.next_event()
+    with _way_noted():
+        event = conversation.transport.next_event()
     if not isinstance(event, _core.CopyIn):
         raise impossible("that the server asks for data", event)
 
@@ -27,7 +51,8 @@ def begin_copy_in(conversation: Conversation, statement: str) -> None:
 def end_copy_in(conversation: Conversation) -> str:
     """End the data, and wait for the status."""
     conversation.session.copy_done()
-    return (conversation.completion()).tag or ""
+    with _way_noted():
+        return (conversation.completion()).tag or ""
 
 
 def open_staging(conversation: Conversation, staging: Staging) -> None:

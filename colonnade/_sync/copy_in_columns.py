@@ -17,6 +17,7 @@ from colonnade._copy_plan import (
     copy_sql,
     create_sql,
     describe_sql,
+    kept_sql,
     staging_for,
     type_names_sql,
     types_to_create,
@@ -34,6 +35,7 @@ from colonnade._sync.copy_in import (
     open_staging,
     roll_back_own,
 )
+from colonnade._sync.long_names import whole_names, whole_names_within
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -97,6 +99,9 @@ def copy_columns_to_table(
     types = types_to_create(create)
     if types is not None:
         check_new_name(table_name, schema_name)
+    table_name, schema_name, conflict_columns = whole_names(
+        self.conversation, table_name, schema_name, conflict_columns
+    )
     conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
     matching = Matching(table_name, schema_name, columns)
     own = OwnTransaction()
@@ -124,7 +129,8 @@ def copy_columns_to_table(
 def _create_table(
     conversation: Conversation, matching: Matching, first: Piece, types: Mapping[str, str]
 ) -> None:
-    wanted = types_to_make(matching.names(first), first, types)
+    (names,) = whole_names_within(conversation, matching.names(first))
+    wanted = types_to_make(names, first, types)
     known = [kind for _, kind in wanted if isinstance(kind, tuple)]
     if known:
         rows = conversation.plain_rows(type_names_sql(known), ())
@@ -140,7 +146,11 @@ def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
     matching.describe((conversation.describe(describe_sql(matching))).columns)
     columns = matching.columns(copy.first)
     filled = [column for column in columns if column is not None]
-    staging = staging_for(matching.table, filled, copy.conflict)
+    kept: list[str] = []
+    if copy.conflict is not None and copy.conflict.action == "update":
+        rows = conversation.plain_rows(kept_sql(matching.table), ())
+        kept = [row[0] for row in rows]
+    staging = staging_for(matching.table, filled, copy.conflict, kept)
     parts = _checked(conversation, copy.parts())
     part = next(parts)
     encoder = _core.CopyEncoder(

@@ -11,7 +11,7 @@ from colonnade import _core
 from colonnade._arguments import check_values
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._copy_plan import copy_sql
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, reported
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.copy_in import (
@@ -23,6 +23,7 @@ from colonnade._sync.copy_in import (
     open_staging,
     roll_back_own,
 )
+from colonnade._sync.long_names import whole_names
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -79,6 +80,9 @@ def copy_records_to_table(
     """
     check_where(where, self.conversation.session.parameters)
     source = _batches(records)
+    table_name, schema_name, columns = whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
     options = {"format": "binary", "where": where}
     told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
     own = OwnTransaction()
@@ -144,7 +148,7 @@ def _column_types(
     """
     listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
     statement = conversation.describe(f"SELECT {listed} FROM {table}")
-    kinds = [(name, kind) for name, kind, _ in statement.columns]
+    kinds = [(reported(name), kind) for name, kind, _ in statement.columns]
     if columns:
         return kinds
     generated = _generated(conversation, table, frozenset(name for name, _ in kinds))
@@ -154,10 +158,10 @@ def _column_types(
 def _generated(conversation: Conversation, table: str, names: frozenset[str]) -> frozenset[str]:
     """The columns of a table that COPY cannot fill.
 
-    They are kept until a copy fails: if they are out of date, records have too many or too few
-    values, or the server refuses to fill the column.
+    They are kept until something is altered here, or a copy fails: if they are out of date, records
+    have too many or too few values, or the server refuses to fill the column.
     """
-    key = (table, names)
+    key = (conversation.session.place, table, names)
     found = conversation.generated_columns.get(key)
     if found is None:
         found = frozenset(row[0] for row in conversation.plain_rows(_GENERATED, (table,)))

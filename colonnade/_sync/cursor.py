@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from colonnade import _core
     from colonnade._schema import Schema
     from colonnade._sync.conversation import Conversation
+    from colonnade._sync.own_statement import OwnStatement
     from colonnade.rows import RowFactory
     from colonnade.types import Infinity
 
@@ -47,7 +48,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         *,
         prefetch: int | None,
@@ -59,7 +60,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         if prefetch is not None:
             check_number("prefetch", prefetch)
         self._query = query
-        self._statement = statement
+        self._own = own
         self._args = args
         self._prefetch = prefetch
         self._timeout = timeout
@@ -90,7 +91,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         return CursorIterator(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             self._record_class,
             row_factory=self._row_factory,
@@ -102,7 +103,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         return Cursor(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             self._record_class,
             row_factory=self._row_factory,
@@ -116,7 +117,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
@@ -127,7 +128,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         self._args = args
         self._record_class = record_class
         self._row_factory = asked_once(row_factory)
-        self._statement = statement
+        self._own = own
         self._portal: _core.Portal | None = None
         self._exhausted = False
         self._is_torn = False
@@ -177,7 +178,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
 
     def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
         conversation = self._conversation
-        if self._statement is None:
+        if self._own is None:
             try:
                 return conversation.run(self._query, begin)
             except InvalidCachedStatementError:
@@ -187,7 +188,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
                 if is_lost or not is_read(self._query):
                     raise
             return conversation.run(self._query, begin)
-        begin(self._statement)
+        conversation.begin_own(self._own, begin)
         return conversation.transport.next_event()
 
     def _next_event(self) -> object:
@@ -236,7 +237,7 @@ class CursorIterator(BaseCursor[Row]):
         self,
         conversation: Conversation,
         query: str,
-        statement: _core.Statement | None,
+        own: OwnStatement | None,
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
@@ -244,9 +245,7 @@ class CursorIterator(BaseCursor[Row]):
         prefetch: int,
         timeout: float | None,
     ) -> None:
-        super().__init__(
-            conversation, query, statement, args, record_class, row_factory=row_factory
-        )
+        super().__init__(conversation, query, own, args, record_class, row_factory=row_factory)
         self._buffer: deque[Row] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout

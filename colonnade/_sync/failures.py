@@ -5,28 +5,40 @@
 from __future__ import annotations
 
 from colonnade import _core
+from colonnade._arguments import HALF
+from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade.errors import (
     EncodeError,
-    FeatureNotSupportedError,
-    InvalidSQLStatementNameError,
+    InvalidCachedStatementError,
     PostgresError,
 )
 from colonnade.errors._place import note_place
 
-# The server's refusals of a statement that it no longer accepts: the columns of its result have
-# changed, or it was deallocated.
-STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
+_ANEW = (
+    "The statement had been described earlier. If a table, type or function was altered since: it "
+    "is described anew the next time. It was not repeated, because it was not the first of its "
+    "transaction."
+)
 
 
 def may_run_again(error: PostgresError, query: str) -> bool:
-    """Whether a query that was refused as stale may safely run again.
+    """Whether a query that has failed may do with a new description, and may safely run again.
 
-    The server refuses a statement before anything runs. If an error with such a code comes from a
-    function, it has a context, and a procedure may have committed before it. If the client could
-    not read the rows, the query has run: then it may run again only if it just reads.
+    The session says which refusals these are (`is_outdated`); nothing has run before them. If the
+    client could not read the rows, the query has run: then it may run again only if it just reads.
     """
-    return is_read(query) if error.severity is None else error.context is None
+    if isinstance(error, InvalidCachedStatementError) and error.severity is None:
+        return is_read(query)
+    return error.is_outdated
+
+
+def note_outdated(error: BaseException) -> None:
+    """Say of an error that a new description may end it, where the query was not repeated."""
+    if isinstance(error, PostgresError) and error.is_outdated:
+        notes: list[str] = getattr(error, "__notes__", [])
+        if _ANEW not in notes:
+            error.add_note(_ANEW)
 
 
 def may_encode_again(error: EncodeError) -> bool:
@@ -39,6 +51,8 @@ def may_encode_again(error: EncodeError) -> bool:
 
 def note_query(error: BaseException | None, query: str | None) -> None:
     """Add the running statement to a server error, unless it has one."""
+    if query is not None and isinstance(error, UnicodeEncodeError) and error.object == query:
+        error.add_note(f"the query has {HALF}: {shown(query[error.start : error.end])}")
     if isinstance(error, PostgresError) and error.query is None:
         error.query = query
         if query is not None:

@@ -6,8 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_count
+from colonnade.columns import Columns
+
 if TYPE_CHECKING:
     from colonnade._sync.conversing import Conversing
+
+# More than a result of any server has.
+_COLUMNS_MOST = 65_535
 
 
 def fetch_plain(
@@ -21,3 +27,24 @@ def fetch_plain(
     """
     with self.conversation.operation(timeout, query, args):
         return self.conversation.plain_rows(query, args)
+
+
+def fetch_plain_columns(
+    self: Conversing,
+    query: str,
+    *args: object,
+    owners: int = 0,
+    timeout: float | None = None,
+) -> Columns:
+    """Run a query as `fetch_plain` does, and return its result as `Columns`.
+
+    The first `owners` columns have values of the connection's owner: its codecs are used for them.
+    """
+    if owners != 0:
+        check_count("owners", owners)
+        owners = min(owners, _COLUMNS_MOST)
+    conversation = self.conversation
+    with conversation.operation(timeout, query, args):
+        batch = conversation.plain_columns(query, args, owners)
+    batch = conversation.decoded(batch)
+    return Columns(batch, None, conversation.session.timing(conversation.pool_wait))

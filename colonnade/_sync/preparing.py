@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from colonnade import _core
 from colonnade._arguments import check_name
+from colonnade._quoting import check_length
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.cursor import CursorFactory
 from colonnade._sync.failures import note_query
+from colonnade._sync.long_names import whole_names
 from colonnade._sync.prepared_statement import PreparedStatement
+from colonnade._sync.series import declared
 from colonnade._sync.shaped_cursor import ShapedCursorFactory
 from colonnade._sync.shaped_statement import ShapedStatement
 from colonnade._transport.event import statement_of
@@ -19,6 +22,8 @@ from colonnade._transport.farewell import closed_error
 from colonnade.errors import PostgresError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from colonnade._sync.conversation import Conversation
     from colonnade._sync.conversing import Conversing
     from colonnade._sync.row_making import MadeOf, RecordClass
@@ -35,7 +40,12 @@ _NO_PEP_249 = (
 
 @overload
 def prepare(
-    self: Conversing, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
+    self: Conversing,
+    query: ShapedQuery,
+    *,
+    name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
+    timeout: float | None = None,
 ) -> PreparedStatement[Any]: ...
 
 
@@ -45,6 +55,7 @@ def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: None = None,
     row_factory: None = None,
@@ -57,6 +68,7 @@ def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: type[MadeOf],
     row_factory: None = None,
@@ -69,6 +81,7 @@ def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: RecordClass = None,
     row_factory: RowFactory[Row],
@@ -80,6 +93,7 @@ def prepare(
     query: str,
     *,
     name: str | None = None,
+    parameter_types: Sequence[int | None] | None = None,
     timeout: float | None = None,
     record_class: type[Any] | None = None,
     row_factory: RowFactory[Any] | None = None,
@@ -88,16 +102,19 @@ def prepare(
 
     `name` is the statement's name on the server; None generates one. The name "" makes it the
     unnamed statement, whose text is sent with each run. Rows are of `record_class`, or made by
-    `row_factory`, as in `Connection.fetch`.
+    `row_factory`, as in `Connection.fetch`. `parameter_types` is as in `fetch_result`.
     """
     if name is not None:
         check_name("name", name)
+        (whole,) = whole_names(self.conversation, name)
+        check_length(whole)
+        name = whole
     conversation = self.conversation
     making = self.row_making.of(record_class, row_factory)
     if making.record_class is not None:
         _core.check_record_class(making.record_class)
     with conversation.operation(timeout):
-        statement = _prepared(conversation, query, name)
+        statement = _prepared(conversation, query, name, declared(parameter_types))
     if isinstance(query, ShapedQuery):
         return ShapedStatement(conversation, statement, query)
     return PreparedStatement(conversation, statement, making.record_class, making.factory)
@@ -185,11 +202,13 @@ def cursor(
     )
 
 
-def _prepared(conversation: Conversation, query: str, name: str | None) -> _core.Statement:
-    conversation.session.prepare_owned(query, name)
+def _prepared(
+    conversation: Conversation, query: str, name: str | None, types: tuple[int, ...]
+) -> _core.Statement:
     try:
+        conversation.session.prepare_owned(query, name, types)
         return statement_of(conversation.completion())
-    except PostgresError as error:
+    except (PostgresError, UnicodeEncodeError) as error:
         # Observers are not told of preparations, so the operation does not know the text.
         note_query(error, query)
         raise

@@ -76,12 +76,12 @@ def shaped_many(
     args: Arguments,
     timeout: float | None,
     *,
-    statement: _core.Statement | None = None,
+    prepared: OwnStatement | None = None,
     types: tuple[int, ...] = (),
 ) -> Any:
     """The rows of all sets of arguments, in the query's shape.
 
-    `statement` is the statement to run; None means the one kept for the text.
+    `prepared` is the statement to run; None means the one kept for the text.
     """
     shapes: list[Shape] = []
 
@@ -92,9 +92,10 @@ def shaped_many(
 
     with conversation.series(timeout, query, args):
         try:
-            if statement is None:
+            if prepared is None:
                 completion = run_many(conversation, query, args, begin, types=types)
             else:
+                statement = prepared.current(conversation)
                 completion = many(conversation, statement, args, begin)
             shapes[0].add(conversation.decoded(batch_of(completion)))
         except DecodeError as error:
@@ -137,7 +138,7 @@ def _filled_shape(
             if prepared is None:
                 event = conversation.run(query, begin)
             else:
-                conversation.begin(prepared.statement, begin)
+                conversation.begin_own(prepared, begin)
                 event = conversation.transport.next_event()
             while isinstance(event, _core.Batch):
                 shapes[0].add(conversation.decoded(event))

@@ -37,7 +37,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
         return ShapedCursorIterator(
             self._conversation,
             self._query,
-            self._statement,
+            self._own,
             self._args,
             None,
             prefetch=prefetch,
@@ -45,7 +45,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
         )
 
     def _cursor(self) -> Cursor[Any]:
-        return ShapedCursor(self._conversation, self._query, self._statement, self._args, None)
+        return ShapedCursor(self._conversation, self._query, self._own, self._args, None)
 
 
 class _ShapedRows(BaseCursor[Any]):

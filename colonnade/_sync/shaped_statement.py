@@ -64,6 +64,4 @@ class ShapedStatement(PreparedStatement[Any]):
     ) -> Any:
         """Run it once for each set of arguments, and return all rows, in order."""
         del row_factory
-        return shaped_many(
-            self._conversation, self._shaped, args, timeout, statement=self._own.statement
-        )
+        return shaped_many(self._conversation, self._shaped, args, timeout, prepared=self._own)

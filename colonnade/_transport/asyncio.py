@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import os
 import socket
 import traceback
 from asyncio import _get_running_loop
@@ -26,7 +27,7 @@ from colonnade import _core
 from colonnade._shown import shown
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
-from colonnade._transport.farewell import closed_error
+from colonnade._transport.farewell import closed_error, read_last_words
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.loops import close_without_loop, of_another_loop
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
@@ -372,6 +373,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed; waiting callers get the reason."""
+        if exc is not None and self.link is not None and not self.is_tls:
+            # The server's reason may lie in the socket: a write fails before it is read.
+            number = self.link.get_extra_info("socket").fileno()
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as link:
+                read_last_words(self._session, link)
         if not self._session.is_closed:
             self._session.receive_eof()
         listener, self.closed_listener = self.closed_listener, None

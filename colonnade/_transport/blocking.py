@@ -23,7 +23,7 @@ from colonnade._shown import shown
 from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.callers import is_beneath, is_ours
-from colonnade._transport.farewell import closed_error
+from colonnade._transport.farewell import closed_error, read_last_words
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.read_pauses import ReadPauses
@@ -515,6 +515,9 @@ class BlockingTransport:
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is closed: the session tells the waiting callers."""
+        if cause is not None:
+            # The server's reason may lie in the socket: a write fails before it is read.
+            read_last_words(self._session, self._socket)
         is_said = self._session.is_closed
         if not is_said:
             self._session.receive_eof()

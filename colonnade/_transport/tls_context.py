@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from colonnade._caller_warnings import warn_caller
 from colonnade._shown import shown
 from colonnade._transport.tls import ALPN, SYSTEM_ROOTS, SslMode, TlsPolicy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
@@ -174,7 +175,7 @@ def _warn_of_open_key(key: Path) -> None:
         return  # loading it reports the error
     if sys.platform != "win32" and mode & (stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP):
         message = f"other users can access the private key {str(key)!r}"
-        warnings.warn(InterfaceWarning(message, hint="Use chmod 600."), stacklevel=2)
+        warn_caller(InterfaceWarning(message, hint="Use chmod 600."))
 
 
 def _unusable(

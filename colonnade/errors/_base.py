@@ -132,6 +132,10 @@ def assign_fields(message: PostgresMessage, fields: Mapping[str, str], query: st
 class PostgresError(PostgresMessage, Exception):
     """An error reported by the server; the base of one class per SQLSTATE."""
 
+    is_outdated: bool = False
+    """Whether the statement was refused before it ran because of what its description says, which
+    may have been out of date: it is described anew the next time."""
+
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         if args:

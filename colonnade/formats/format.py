@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from colonnade import Attribute, Columns
 
 
+class UnsuitableFormatError(InterfaceError, ValueError):
+    """A format has no type or text for a column of the table, or no place for its name."""
+
+
 class Sink(Protocol):
     """A binary file to write to."""
 

@@ -6,9 +6,8 @@ import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from colonnade.errors import InterfaceError
 from colonnade.formats.arrow import rows_fitting, table_of
-from colonnade.formats.format import Opened
+from colonnade.formats.format import Opened, UnsuitableFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -59,7 +58,10 @@ class ParquetWriter:
         self._check(schema)
         self._sink = sink
         self._group_bytes = min(_GROUP_BYTES, (bytes_max or _GROUP_BYTES * 8) // _GROUPS_MIN)
-        self._writer = parquet.ParquetWriter(sink, schema, compression=codec)
+        try:
+            self._writer = parquet.ParquetWriter(sink, schema, compression=codec)
+        except self._pa.ArrowNotImplementedError as error:
+            raise UnsuitableFormatError(f"Parquet cannot hold this table: {error}") from None
         self._waiting: list[Any] = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
@@ -97,7 +99,7 @@ class ParquetWriter:
         for field in schema:
             if "month_day_nano_interval" in str(field.type):
                 name = field.name
-                raise InterfaceError(
+                raise UnsuitableFormatError(
                     f'Parquet has no type for the intervals of the column "{name}"',
                     hint=f'ask for their text with schema={{"{name}": "utf8"}}, or for durations '
                     f'with schema={{"{name}": "duration[us]"}}',

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from colonnade import formats
 from colonnade._core.formats import Encoder, arrow_poison
+from colonnade.formats.format import UnsuitableFormatError
 from colonnade.formats.parquet import ParquetStream
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ class StreamEncoder(Protocol):
     """Encodes the batches of one result, which has at least one."""
 
     def encode(self, batch: Columns, /) -> Iterable[bytes]:
-        """Return what can be sent after this batch, in pieces of at most 256 KiB."""
+        """Return what can be sent after this batch, in pieces of at most 256 KiB.
+
+        Raises UnsuitableFormatError if the format cannot hold the table.
+        """
         raise NotImplementedError
 
     def finish(self) -> Iterable[bytes]:
@@ -98,7 +102,10 @@ class NativeStream:
 
     def encode(self, batch: Columns) -> Iterable[bytes]:
         """Return the bytes of a batch."""
-        return self._encoder.encode(batch._batch)  # noqa: SLF001 - its memory leaves
+        try:
+            return self._encoder.encode(batch._batch)  # noqa: SLF001 - its memory leaves
+        except ValueError as error:
+            raise UnsuitableFormatError(str(error)) from None
 
     def finish(self) -> Iterable[bytes]:
         """Return the end."""

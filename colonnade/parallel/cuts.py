@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, quote_literal
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 
@@ -40,9 +40,8 @@ FROM pg_catalog.pg_type AS t
 JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
 WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))
 """
-# The operators of the type's own operator class, which ORDER BY also uses. Enums, ranges, arrays
-# and rows have none: pg_catalog has operators for these kinds.
-_ORDER = """
+# The type of the key and, of a domain, those under it.
+_BASE = """
 WITH RECURSIVE base (oid) AS (
     SELECT pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))::pg_catalog.oid
     UNION ALL
@@ -50,6 +49,12 @@ WITH RECURSIVE base (oid) AS (
     JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) base.oid
     WHERE t.typbasetype OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
 )
+"""
+# The operators of the type's own operator class, which ORDER BY also uses. Enums, ranges, arrays
+# and rows have none: pg_catalog has operators for these kinds.
+_ORDER = (
+    _BASE
+    + """
 SELECT n.nspname::pg_catalog.text
 FROM base
 JOIN pg_catalog.pg_opclass AS c ON c.opcintype OPERATOR(pg_catalog.=) base.oid AND c.opcdefault
@@ -62,9 +67,28 @@ JOIN pg_catalog.pg_amop AS a ON a.amopfamily OPERATOR(pg_catalog.=) c.opcfamily
 JOIN pg_catalog.pg_operator AS o ON o.oid OPERATOR(pg_catalog.=) a.amopopr
     AND o.oprname OPERATOR(pg_catalog.=) '<'
 JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace
+WHERE base.oid OPERATOR(pg_catalog.<>) 'pg_catalog.record'::pg_catalog.regtype::pg_catalog.oid
 """
+)
+# Of a type without such a class: whether its values have an order, and an array for cuts.
+_SORTS = (
+    _BASE
+    + """
+SELECT t.typtype OPERATOR(pg_catalog.=) ANY ('{{c,e,m,r}}'::pg_catalog."char"[]) OR EXISTS (
+        SELECT FROM pg_catalog.pg_cast AS k
+        JOIN pg_catalog.pg_opclass AS c ON c.opcintype OPERATOR(pg_catalog.=) k.casttarget
+            AND c.opcdefault
+        JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.opcmethod
+            AND m.amname OPERATOR(pg_catalog.=) 'btree'
+        WHERE k.castsource OPERATOR(pg_catalog.=) t.oid
+            AND k.castmethod OPERATOR(pg_catalog.=) 'b'::pg_catalog."char"
+    ), pg_catalog.format_type(t.oid, -1)
+FROM base JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) base.oid
+    AND t.typbasetype OPERATOR(pg_catalog.=) 0::pg_catalog.oid
+"""
+)
 _QUANTILES = """
-SELECT pg_catalog.format('%L::%I.%I', cuts.cut, n.nspname, t.typname) AS cut
+SELECT cuts.cut AS cut, n.nspname::pg_catalog.text AS schema, t.typname::pg_catalog.text AS name
 FROM (
     SELECT DISTINCT cut FROM pg_catalog.unnest((
         SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::pg_catalog.float8[])
@@ -77,7 +101,7 @@ JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
 ORDER BY cuts.cut
 """
 _RANGE = """
-SELECT pg_catalog.format('%L::{kind}', cut) AS cut
+SELECT cut AS cut
 FROM (
     SELECT DISTINCT {step}::{kind} AS cut
     FROM (
@@ -125,11 +149,20 @@ def block_conditions(connection: sync.Connection, table: str, parts: int) -> lis
 def key_order(connection: sync.Connection, relation: str, args: Sequence[object], key: str) -> str:
     """The schema, quoted, of the operators that a key is ordered by.
 
-    Not that of the first operator in the search path, which another user may have created.
+    Not that of the first operator in the search path, which another user may have created. Raises
+    InterfaceError for a type without an order, and for arrays, which have no array for the cuts.
     """
-    asked = _ORDER.format(key=quote_identifier(key), relation=relation)
-    found = connection.fetch_plain(asked, *args)
-    return quote_identifier(found[0][0] if found else "pg_catalog")
+    named = {"key": quote_identifier(key), "relation": relation}
+    found = connection.fetch_plain(_ORDER.format(**named), *args)
+    if found:
+        return quote_identifier(found[0][0])
+    ((sorts, told),) = connection.fetch_plain(_SORTS.format(**named), *args)
+    if not sorts:
+        raise InterfaceError(
+            f"partition_by names {shown(key)} of the type {told}, by which rows cannot be split",
+            hint="name another column, or select a number or a text of it under a name of its own",
+        )
+    return quote_identifier("pg_catalog")
 
 
 def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[str]:
@@ -148,11 +181,15 @@ def quantile_literals(
 ) -> list[str]:
     """Values of a key, in its order, that split the rows into parts of about equal size.
 
-    They are the server's own literals, with their type.
+    They are literals with their type, and mean the same under any settings of a session.
     """
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
     asked = _QUANTILES.format(fractions=fractions, key=quote_identifier(key), relation=relation)
-    return [cut for (cut,) in connection.fetch_plain(asked, *args)]
+    cuts, schemas, names = _texts(connection, asked, args)
+    return [
+        f"{quote_literal(cut)}::{quote_identifier(schema)}.{quote_identifier(name)}"
+        for cut, schema, name in zip(cuts, schemas, names, strict=True)
+    ]
 
 
 def range_literals(
@@ -179,7 +216,15 @@ def range_literals(
     asked = _RANGE.format(
         kind=f"pg_catalog.{known}", step=step, bounded=bounded, relation=relation, last=parts - 1
     )
-    return [cut for (cut,) in connection.fetch_plain(asked, *args)]
+    (cuts,) = _texts(connection, asked, args)
+    return [f"{quote_literal(cut)}::pg_catalog.{known}" for cut in cuts]
+
+
+def _texts(connection: sync.Connection, sql: str, args: Sequence[object]) -> list[list[str]]:
+    """The columns of a result; that of the cuts as text, which depends on no setting."""
+    columns = connection.fetch_columns(sql, *args, schema={"cut": "utf8"})
+    batch = columns._batch  # noqa: SLF001 - a codec of text changes nothing
+    return [batch.column(place).stored_pylist() for place in range(batch.num_columns)]
 
 
 def sampled(connection: sync.Connection, table: str) -> str:

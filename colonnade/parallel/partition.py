@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import sync
+from colonnade._exact_dates import make_dates_exact
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
@@ -50,7 +51,9 @@ class Source:
     def connect(self) -> sync.Connection:
         """A new connection without a statement cache, because each statement runs once."""
         options: dict[str, Any] = {"statement_cache_size": 0, **self.options}
-        return sync.connect(self.dsn, **options)
+        connection = sync.connect(self.dsn, **options)
+        make_dates_exact(connection)
+        return connection
 
     @contextlib.contextmanager
     def within(self, connection: sync.Connection) -> Generator[None, None, None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._arguments import check_count, check_mapping, check_name, check_values
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
+from colonnade._table_names import derived, found_table, is_table
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,
@@ -18,7 +19,6 @@ from colonnade.parallel.cuts import (
     range_literals,
     sampled,
 )
-from colonnade.parallel.names import is_table
 from colonnade.parallel.partition import Partition, PartitionField, Source
 from colonnade.parallel.plans import Plan, close
 
@@ -117,7 +117,7 @@ class Request:
         if partition_by is None and not is_named:
             msg = "a query has no physical rows to split: name one of its columns in partition_by="
             raise InterfaceError(msg)
-        relation = table_or_query.strip() if is_named else f"({table_or_query}\n) AS source"
+        relation = table_or_query if is_named else derived(table_or_query)
         options = dict(connect_options or {})
         self.source = Source(dsn, options, relation, tuple(args), None, schema, infinity, ())
         self._cutting = _Cutting(is_named, parts, partition_by, cuts)
@@ -125,8 +125,12 @@ class Request:
 
     def plan(self, connection: sync.Connection) -> Plan:
         """The plan, which owns the connection from now on."""
+        source = self.source
         try:
-            return _planned(connection, self.source, self._cutting, self._snapshot)
+            if self._cutting.is_table:
+                table = found_table(connection, source.relation)
+                source = dataclasses.replace(source, relation=table)
+            return _planned(connection, source, self._cutting, self._snapshot)
         except BaseException:
             # This cancels a running query.
             close(connection)
@@ -152,6 +156,7 @@ class _Cutting:
         relation, parts = source.relation, self.parts
         if self.key is None:
             return block_conditions(connection, relation, parts)
+        operators = key_order(connection, relation, source.args, self.key)
         if parts == 1:
             return ["true"]
         if self.cuts == "range":
@@ -159,7 +164,6 @@ class _Cutting:
         else:
             counted = sampled(connection, relation) if self.is_table else relation
             literals = quantile_literals(connection, counted, source.args, self.key, parts)
-        operators = key_order(connection, relation, source.args, self.key)
         return key_conditions(self.key, literals, operators)
 
 

@@ -1,4 +1,4 @@
-//! Arrow streams from a server.
+//! Arrow streams from a server, and the table that their batches make.
 
 #![no_main]
 
@@ -7,5 +7,11 @@ libfuzzer_sys::fuzz_target!(
         colonnade_fuzz::begin_with("table", &colonnade_formats::fuzzing::seeds());
         colonnade_fuzz::allow_arrow_to_panic();
     },
-    |data: &[u8]| colonnade_fuzz::within_bounds(data, colonnade_formats::fuzzing::arrow_stream)
+    |data: &[u8]| colonnade_fuzz::within_bounds(data, |data| {
+        let batches = colonnade_formats::fuzzing::arrow_stream(data).unwrap_or_default();
+        let Ok(table) = colonnade_columnar::concat(&batches) else { return };
+        for index in 0..table.num_columns() {
+            let _ = table.column(index);
+        }
+    })
 );

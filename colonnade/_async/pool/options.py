@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._arguments import check_callable, check_number, check_whole
 from colonnade._async.connect import connect as open_connection
 from colonnade._async.connection import Connection
+from colonnade._async.reset import keep_initial
 from colonnade._core import Record
 from colonnade._shown import shown
 from colonnade._supply.asyncio import check_callback
@@ -77,11 +78,20 @@ def checked_options(
         max_waiting=max_waiting,
         connect=open_connection if connect is None else connect,
         setup=setup,
-        init=init,
+        init=_initializer(init),
         reset=reset,
         connection_class=connection_class,
         record_class=record_class,
     )
+
+
+def _initializer(init: Callback | None) -> Callback:
+    async def initialize(connection: Any) -> None:
+        if init is not None:
+            await init(connection)
+        await keep_initial(connection)
+
+    return initialize
 
 
 def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:

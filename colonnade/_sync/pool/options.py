@@ -13,6 +13,7 @@ from colonnade._supply.options import PoolOptions
 from colonnade._supply.threads import check_callback
 from colonnade._sync.connect import connect as open_connection
 from colonnade._sync.connection import Connection
+from colonnade._sync.reset import keep_initial
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,11 +80,20 @@ def checked_options(
         max_waiting=max_waiting,
         connect=open_connection if connect is None else connect,
         setup=setup,
-        init=init,
+        init=_initializer(init),
         reset=reset,
         connection_class=connection_class,
         record_class=record_class,
     )
+
+
+def _initializer(init: Callback | None) -> Callback:
+    def initialize(connection: Any) -> None:
+        if init is not None:
+            init(connection)
+        keep_initial(connection)
+
+    return initialize
 
 
 def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:

@@ -230,6 +230,7 @@ class Pool:
     fetchval = mirrored(Connection.fetchval)
     fetch_columns = mirrored(Connection.fetch_columns)
     fetch_plain = mirrored(Connection.fetch_plain)
+    fetch_plain_columns = mirrored(Connection.fetch_plain_columns)
     fetch_result = mirrored(Connection.fetch_result)
     fetchmany_result = mirrored(Connection.fetchmany_result)
     hold_result = mirrored(Connection.hold_result)

@@ -260,7 +260,8 @@ impl Column {
             Err(offered) => {
                 let (column, possible) = (field.name.to_string(), field.pg_type.casts());
                 let type_name = field.pg_type.name.clone();
-                Err(SchemaError::Impossible { column, type_name, offered, possible })
+                let has_codec = field.pg_type.codec().is_some();
+                Err(SchemaError::Impossible { column, type_name, offered, possible, has_codec })
             }
         }
     }

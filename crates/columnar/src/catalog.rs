@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use colonnade_protocol::Oid;
 
 use crate::types::{
-    Attribute, CodecFormat, EXTENSION_TYPES, PgType, Shape, TEXT_ONLY, TYPES, Type, built_in,
-    printed_line, unprinted_line,
+    Attribute, CodecFormat, EXTENSION_TYPES, PgType, RECORDS, Shape, TEXT_ONLY, TYPES, Type,
+    built_in, printed_line, unprinted_line,
 };
 
 /// The maximum nesting of types; PostgreSQL's own are never this deep.
@@ -25,9 +26,52 @@ pub struct Catalog(Arc<Known>);
 
 #[derive(Default, Debug)]
 struct Known {
-    types: RwLock<HashMap<Oid, Arc<Type>>>,
+    types: RwLock<HashMap<Oid, Learned>>,
     /// How often something was found to be out of date.
     generation: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Learned {
+    pg_type: Arc<Type>,
+    /// When the server was asked, since a moment that all sessions of the catalog share.
+    at: Duration,
+}
+
+/// The most databases whose types one owner of connections keeps.
+const DATABASES_MAX: usize = 16;
+
+/// The types of the databases that the connections of one owner meet, by the identity that each
+/// server tells: another cluster may answer at the same address.
+#[derive(Default, Debug)]
+pub struct Catalogs(Mutex<Vec<(Vec<u8>, Catalog)>>);
+
+impl Catalogs {
+    /// The catalog of a database; the one met longest ago makes room for it.
+    pub fn of(&self, identity: &[u8]) -> Catalog {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().position(|(known, _)| known == identity);
+        let (identity, catalog) = match found {
+            Some(index) => kept.remove(index),
+            None => (identity.to_vec(), Catalog::default()),
+        };
+        if kept.len() >= DATABASES_MAX {
+            kept.remove(0);
+        }
+        kept.push((identity, catalog.clone()));
+        catalog
+    }
+
+    /// The number of types looked up, in all databases.
+    pub fn len(&self) -> usize {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().map(|(_, catalog)| catalog.len()).sum()
+    }
+
+    /// Whether no types have been looked up.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A type's row in the catalogs.
@@ -64,18 +108,37 @@ impl Catalog {
         if let Some(found) = built_in(oid) {
             return Some(Arc::clone(found));
         }
-        self.0.types.read().unwrap_or_else(PoisonError::into_inner).get(&oid).map(Arc::clone)
+        let types = self.0.types.read().unwrap_or_else(PoisonError::into_inner);
+        types.get(&oid).map(|learned| Arc::clone(&learned.pg_type))
     }
 
-    /// Records the answer to a lookup of `asked`: a type that is not among `rows` is known to be
-    /// unknown from now on.
-    pub fn learn(&self, asked: &[Oid], rows: &[TypeRow]) {
+    /// Records the answer to a lookup of `asked`, which was made `at` this time: a type that is not
+    /// among `rows` is known to be unknown from now on.
+    pub fn learn(&self, asked: &[Oid], rows: &[TypeRow], at: Duration) {
         let by_oid: HashMap<Oid, &TypeRow> = rows.iter().map(|row| (row.oid, row)).collect();
-        let mut resolved = HashMap::new();
-        for oid in asked.iter().copied().chain(rows.iter().map(|row| row.oid)) {
-            self.resolve(oid, &by_oid, &mut resolved, 0);
+        let gone = asked.iter().copied().filter(|oid| !by_oid.contains_key(oid));
+        let mut resolved = gone.map(|oid| (oid, Arc::new(Type::opaque(oid)))).collect();
+        for row in rows {
+            self.resolve(row.oid, &by_oid, &mut resolved, 0);
         }
-        self.0.types.write().unwrap_or_else(PoisonError::into_inner).extend(resolved);
+        let learned = resolved.into_iter().map(|(oid, pg_type)| (oid, Learned { pg_type, at }));
+        self.0.types.write().unwrap_or_else(PoisonError::into_inner).extend(learned);
+    }
+
+    fn learned_where(&self, is_meant: impl Fn(Duration) -> bool) -> Vec<Oid> {
+        let types = self.0.types.read().unwrap_or_else(PoisonError::into_inner);
+        types.iter().filter(|(_, learned)| is_meant(learned.at)).map(|(oid, _)| *oid).collect()
+    }
+
+    fn learned_at(&self, oid: Oid) -> Option<Duration> {
+        let types = self.0.types.read().unwrap_or_else(PoisonError::into_inner);
+        types.get(&oid).map(|learned| learned.at)
+    }
+
+    /// When the type that was looked up longest ago was.
+    fn oldest(&self) -> Option<Duration> {
+        let types = self.0.types.read().unwrap_or_else(PoisonError::into_inner);
+        types.values().map(|learned| learned.at).min()
     }
 
     fn resolve(
@@ -120,7 +183,14 @@ impl Catalog {
         }
     }
 
-    fn generation(&self) -> u64 {
+    /// Forgets types that may be out of date.
+    pub fn forget_all(&self, oids: &[Oid]) {
+        let mut types = self.0.types.write().unwrap_or_else(PoisonError::into_inner);
+        types.retain(|oid, _| !oids.contains(oid));
+    }
+
+    /// How often something was found to be out of date.
+    pub fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Relaxed)
     }
 
@@ -197,8 +267,14 @@ fn scalar_shape(row: &TypeRow) -> Shape {
 #[derive(Clone, Default, Debug)]
 pub struct Types {
     catalog: Catalog,
+    /// The catalog that others share, while this connection has types that only it can see.
+    shared: Option<Catalog>,
     /// The catalog's generation at the last check; this connection's statements are no older.
     generation: u64,
+    /// The age at which a type has to be looked up again; `None` sets no limit.
+    lifetime: Option<Duration>,
+    /// The time, as the owner last told it.
+    now: Duration,
     /// The owner's replacements, by type OID.
     changes: Arc<BTreeMap<Oid, Change>>,
     /// Whether rows get values of extension types as their own classes and not as text.
@@ -215,10 +291,34 @@ enum Change {
 }
 
 impl Types {
-    /// The types of a catalog, without codecs.
-    pub fn new(catalog: Catalog) -> Self {
-        let generation = catalog.generation();
-        Self { catalog, generation, changes: Arc::default(), extension_values: false }
+    /// The types of a catalog, without codecs, each known for `lifetime`.
+    pub fn new(catalog: Catalog, lifetime: Option<Duration>) -> Self {
+        Self { generation: catalog.generation(), catalog, lifetime, ..Self::default() }
+    }
+
+    /// Takes note of the time since a moment that all sessions with this catalog share.
+    pub const fn tell_time(&mut self, now: Duration) {
+        self.now = now;
+    }
+
+    /// The time, as the owner last told it.
+    pub const fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// Whether what became known at a time may have been altered unseen since.
+    pub fn is_too_old(&self, at: Duration) -> bool {
+        self.lifetime.is_some_and(|lifetime| self.now.saturating_sub(at) >= lifetime)
+    }
+
+    /// When the oldest of these types became known, and `now` if they cannot be altered. A record
+    /// can hold any of the types.
+    pub fn known_since(&self, oids: impl IntoIterator<Item = Oid>) -> Duration {
+        let known_at = |oid| {
+            let is_any = RECORDS.contains(&oid);
+            if is_any { self.catalog.oldest() } else { self.catalog.learned_at(oid) }
+        };
+        oids.into_iter().filter_map(known_at).fold(self.now, Duration::min)
     }
 
     /// From now on, rows get values of extension types as their own classes and not as text.
@@ -230,6 +330,26 @@ impl Types {
     pub fn share(&mut self, catalog: Catalog) {
         self.generation = catalog.generation();
         self.catalog = catalog;
+    }
+
+    /// Begins with types that only this connection can see, within a transaction that has altered
+    /// some.
+    pub fn go_private(&mut self) {
+        let shared = std::mem::take(&mut self.catalog);
+        self.shared.get_or_insert(shared);
+        self.generation = 0;
+    }
+
+    /// Returns to the shared types at the end of such a transaction; if they are altered, they are
+    /// forgotten.
+    pub fn leave_private(&mut self, are_altered: bool) {
+        if let Some(shared) = self.shared.take() {
+            self.share(shared);
+        }
+        if are_altered {
+            self.catalog.clear();
+            self.tell_outdated();
+        }
     }
 
     /// Announces to all users of the catalog that a type or the columns of a result are out of
@@ -263,13 +383,25 @@ impl Types {
         self.catalog.known(oid)
     }
 
-    /// The OIDs among these that must be looked up, each once.
+    /// The OIDs that must be looked up for these types, each once: of those that are unknown, and
+    /// of those that are known for too long.
     pub fn missing(&self, oids: impl IntoIterator<Item = Oid>) -> Vec<Oid> {
-        let mut missing: Vec<Oid> =
-            oids.into_iter().filter(|oid| self.catalog.known(*oid).is_none()).collect();
+        let mut missing = Vec::new();
+        for oid in oids {
+            if RECORDS.contains(&oid) {
+                missing.extend(self.catalog.learned_where(|at| self.is_too_old(at)));
+            } else if self.is_missing(oid) {
+                missing.push(oid);
+            }
+        }
         missing.sort_unstable();
         missing.dedup();
         missing
+    }
+
+    fn is_missing(&self, oid: Oid) -> bool {
+        let is_built_in = || built_in(oid).is_some();
+        self.catalog.learned_at(oid).map_or_else(|| !is_built_in(), |at| self.is_too_old(at))
     }
 
     /// Sets a codec to read and write a type.
@@ -368,23 +500,54 @@ mod tests {
     #[test]
     fn types_of_types_have_an_end() {
         const FIRST: Oid = 100_000;
+        const AT: Duration = Duration::ZERO;
         let catalog = Catalog::default();
         // Each is two of the next one: the first would have 2^60 parts.
         let doubling: Vec<_> = (FIRST..FIRST + 60).map(|oid| composite(oid, oid + 1, 2)).collect();
-        catalog.learn(&[FIRST], &doubling);
+        catalog.learn(&[FIRST], &doubling, AT);
         // Each has two bounds that are such ranges.
         let range = |oid| TypeRow { oid, kind: b'r', subtype: oid + 1, ..TypeRow::default() };
-        catalog.learn(&[], &(FIRST + 300..FIRST + 360).map(range).collect::<Vec<_>>());
+        catalog.learn(&[], &(FIRST + 300..FIRST + 360).map(range).collect::<Vec<_>>(), AT);
         // A type made of itself, which cannot exist.
-        catalog.learn(&[], &[composite(FIRST + 100, FIRST + 100, 1_000)]);
-        catalog.learn(&[], &[array(FIRST + 101, FIRST + 101)]);
+        catalog.learn(&[], &[composite(FIRST + 100, FIRST + 100, 1_000)], AT);
+        catalog.learn(&[], &[array(FIRST + 101, FIRST + 101)], AT);
         // Deeper with each answer.
         for oid in FIRST + 400..FIRST + 2_000 {
-            catalog.learn(&[oid], &[array(oid, oid - 1)]);
+            catalog.learn(&[oid], &[array(oid, oid - 1)], AT);
         }
         for oid in [0, 30, 59, 100, 101, 300, 330, 1_999].map(|nth| FIRST + nth) {
             assert!((1..=PARTS_MAX).contains(&parts_of(&catalog, oid)), "{oid}");
         }
         assert_eq!(parts_of(&catalog, FIRST + 55), 63, "what is not too much is known");
+    }
+
+    #[test]
+    fn a_type_is_known_for_a_time() {
+        const OID: Oid = 100_000;
+        const RECORD: Oid = RECORDS[0];
+        let seconds = Duration::from_secs;
+        let mut types = Types::new(Catalog::default(), Some(seconds(300)));
+        let learn = |types: &Types, rows: &[TypeRow]| {
+            types.catalog().learn(&[OID], rows, types.now());
+        };
+        types.tell_time(seconds(1_000));
+        assert_eq!(types.missing([23, RECORD, OID]), [OID], "what is built in is never missing");
+        learn(&types, &[composite(OID, 23, 1)]);
+        types.tell_time(seconds(1_299));
+        assert!(types.missing([23, RECORD, OID]).is_empty());
+        assert_eq!(types.known_since([23, OID]), seconds(1_000));
+        assert_eq!(types.known_since([23, RECORD]), seconds(1_000), "it can hold any");
+        assert_eq!(types.known_since([23]), seconds(1_299));
+        types.tell_time(seconds(1_300));
+        for asked in [vec![OID], vec![RECORD]] {
+            assert_eq!(types.missing(asked), [OID]);
+        }
+        let mut patient = Types::new(types.catalog().clone(), None);
+        patient.tell_time(seconds(1_000_000));
+        assert!(patient.missing([OID]).is_empty());
+        // Looked up again, it is young, and gone if it was dropped.
+        learn(&types, &[]);
+        assert!(types.missing([OID]).is_empty());
+        assert!(matches!(types.find(OID).unwrap().shape, Shape::Opaque));
     }
 }

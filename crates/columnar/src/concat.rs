@@ -6,7 +6,6 @@
 //! single result would have had.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,8 +18,10 @@ use arrow_buffer::i256;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
+use crate::dictionary_keys::with_own_keys;
 use crate::export::{StringLayout, convert};
-use crate::table::{Parts, Table, joined};
+use crate::joined::{joined, offsets_reach};
+use crate::table::{Parts, Table};
 
 const DECIMAL128_DIGITS: u8 = 38;
 const DECIMAL256_DIGITS: u8 = 76;
@@ -66,8 +67,10 @@ pub fn concat(batches: &[RecordBatch]) -> Result<Table, ArrowError> {
 /// The type of the whole, and its parts in that type.
 fn whole_column(field: &Field, parts: Vec<ArrayRef>) -> Result<(DataType, Parts), ArrowError> {
     let kinds = || parts.iter().map(|part| part.data_type());
-    if kinds().all(is_dictionary_of_text) {
-        return one_dictionary(&parts).map(in_one);
+    if kinds().all(is_dictionary_of_text)
+        && let Some(own) = parts.iter().map(with_own_keys).collect::<Option<Vec<_>>>()
+    {
+        return one_dictionary(&own).map(in_one);
     }
     if let Some(scale) = kinds().map(decimal_scale).collect::<Option<Vec<i8>>>()
         && kinds().any(|kind| *kind != *field.data_type())
@@ -77,67 +80,43 @@ fn whole_column(field: &Field, parts: Vec<ArrayRef>) -> Result<(DataType, Parts)
     let kind = field.data_type().clone();
     if kinds().all(|other| *other == kind) {
         let data: Vec<ArrayData> = parts.iter().map(|part| part.to_data()).collect();
-        if has_narrow_keys(&kind) {
-            // Their joined dictionary may have more values than keys: then this is the error.
-            return joined(&parts).map(in_one);
+        let reach = offsets_reach(&data);
+        if reach && has_narrow_keys(&kind) {
+            return with_narrow_keys(field, &parts);
         }
-        if offsets_reach(&data) {
+        if reach {
             return Ok((kind, Parts::Chunks(parts)));
         }
     }
     let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8);
-    if !kinds().all(is_text) {
-        let text = "the parts have columns of several types, or more than one Arrow column holds: \
-                    name its type in schema=";
+    if kinds().any(|other| *other != kind && !(is_text(other) && is_text(&kind))) {
+        let text = "the parts have columns of several types: name its type in schema=";
+        return Err(misfit(field, text));
+    }
+    if !is_text(&kind) {
+        let text = "it has more than 2^31 bytes or elements, the most in one column of Arrow: read \
+                    it in parts";
         return Err(misfit(field, text));
     }
     let large = parts.iter().map(|part| convert(part, StringLayout::Large));
     Ok((DataType::LargeUtf8, Parts::Chunks(large.collect())))
 }
 
+/// One array, if the keys can number the values of all dictionaries together; otherwise with keys
+/// of 32 bits.
+fn with_narrow_keys(field: &Field, parts: &[ArrayRef]) -> Result<(DataType, Parts), ArrowError> {
+    joined(parts).map(in_one).or_else(|error| {
+        let wide: Option<Vec<ArrayRef>> = parts.iter().map(with_own_keys).collect();
+        let wide = wide.ok_or_else(|| {
+            let text = format!("its dictionaries have too many values for their keys ({error})");
+            misfit(field, &text)
+        })?;
+        joined(&wide).map(in_one)
+    })
+}
+
 fn in_one(array: ArrayRef) -> (DataType, Parts) {
     (array.data_type().clone(), Parts::Whole(array))
-}
-
-/// Whether 32-bit offsets reach the end of the joined data, on every level.
-fn offsets_reach(data: &[ArrayData]) -> bool {
-    let Some(first) = data.first() else { return true };
-    match first.data_type() {
-        DataType::Utf8 | DataType::Binary => {
-            fits(data.iter().map(|part| offset_range(part).len()).sum())
-        }
-        DataType::List(_) | DataType::Map(..) => {
-            let used: Vec<ArrayData> = data
-                .iter()
-                .filter_map(|part| {
-                    let range = offset_range(part);
-                    let values = part.child_data().first()?;
-                    Some(values.slice(range.start, range.len()))
-                })
-                .collect();
-            fits(used.iter().map(ArrayData::len).sum()) && offsets_reach(&used)
-        }
-        _ => (0..first.child_data().len()).all(|index| {
-            let level = data.iter().filter_map(|part| part.child_data().get(index).cloned());
-            offsets_reach(&level.collect::<Vec<_>>())
-        }),
-    }
-}
-
-fn fits(length: usize) -> bool {
-    i32::try_from(length).is_ok()
-}
-
-/// The first and last of the 32-bit offsets that an array uses.
-fn offset_range(data: &ArrayData) -> Range<usize> {
-    let Some(offsets) = data.buffers().first().filter(|offsets| !offsets.is_empty()) else {
-        return 0..0;
-    };
-    let offsets = offsets.typed_data::<i32>();
-    let at = |index: usize| {
-        offsets.get(index).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default()
-    };
-    at(data.offset())..at(data.offset() + data.len())
 }
 
 /// Whether a dictionary within has keys of fewer than 32 bits.
@@ -156,8 +135,7 @@ fn has_narrow_keys(kind: &DataType) -> bool {
 }
 
 fn is_dictionary_of_text(kind: &DataType) -> bool {
-    let DataType::Dictionary(key, value) = kind else { return false };
-    **key == DataType::Int32 && **value == DataType::Utf8
+    matches!(kind, DataType::Dictionary(_, value) if **value == DataType::Utf8)
 }
 
 /// One dictionary with each text once, in the order of first occurrence.

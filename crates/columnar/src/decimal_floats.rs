@@ -96,7 +96,7 @@ pub(crate) fn is_held(digits: &str, scale: i32, float: f64) -> bool {
     if significant.is_empty() {
         return true;
     }
-    let shortest = format!("{float:e}");
+    let shortest = shortest(float);
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let written: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let last =
@@ -108,6 +108,16 @@ pub(crate) fn is_held(digits: &str, scale: i32, float: f64) -> bool {
     let places = usize::try_from(scale.max(0)).unwrap_or(0);
     let printed = format!("{float:.places$}").replace('.', "");
     fraction_bits(float) <= scale.max(0) && printed.trim_start_matches('0') == digits
+}
+
+/// The digits that Python prints: of the shortest decimals that read back as the float, the
+/// nearest, with ties to even. Rust prints another one of two that are equally near.
+fn shortest(float: f64) -> String {
+    let shortest = format!("{float:e}");
+    let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit);
+    let places = digits.count().saturating_sub(1);
+    let nearest = format!("{float:.places$e}");
+    if nearest.parse() == Ok(float) { nearest } else { shortest }
 }
 
 /// The number of bits after the point of a positive float.
@@ -157,6 +167,9 @@ mod tests {
         // 2^-30.
         assert!(is_exact(931_322_574_615_478_515_625, 30));
         assert!(is_exact(150_000_000_000_000_000_000_000, 23));
+        // The float is ...57.25: two decimals are as near, and Python prints the even one.
+        assert!(is_exact(22_294_191_613_620_572, 1));
+        assert!(!is_exact(22_294_191_613_620_573, 1));
     }
 
     #[test]

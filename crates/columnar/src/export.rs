@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Int32Type, LargeUtf8Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::LargeUtf8Type;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, LargeStringArray, OffsetSizeTrait,
-    RecordBatch, StringArray, make_array,
+    Array, ArrayRef, FixedSizeBinaryArray, LargeStringArray, OffsetSizeTrait, RecordBatch,
+    StringArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -120,7 +121,7 @@ pub(crate) fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
             let data = array.values().clone();
             trusted::byte_array::<LargeUtf8Type>(offsets, data, array.nulls().cloned())
         }
-        _ if column.data_type().is_nested() || any.is::<DictionaryArray<Int32Type>>() => {
+        _ if column.data_type().is_nested() || column.as_any_dictionary_opt().is_some() => {
             let data_type = layout.of(column.data_type());
             if data_type == *column.data_type() {
                 return Arc::clone(column);
@@ -180,7 +181,11 @@ fn string_views_within<O: OffsetSizeTrait>(
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::DictionaryArray;
     use arrow_array::StringViewArray;
+    use arrow_array::types::{
+        ArrowDictionaryKeyType, Int8Type, Int32Type, Int64Type, UInt16Type, UInt32Type,
+    };
 
     use super::*;
     use crate::builder::DecodeOptions;
@@ -221,6 +226,31 @@ mod tests {
             }
         }
         assert_eq!(with_string_layout(&large, StringLayout::Small), large);
+    }
+
+    /// Their values were once left as they were, under a schema that said otherwise.
+    #[test]
+    fn dictionaries_of_any_keys_are_converted() {
+        fn check<Key: ArrowDictionaryKeyType>() {
+            let texts = [Some("a"), None, Some("longer than twelve bytes"), Some("a")];
+            let column: DictionaryArray<Key> = texts.into_iter().collect();
+            let batch = RecordBatch::try_from_iter([("d", Arc::new(column) as ArrayRef)]).unwrap();
+            for layout in [StringLayout::View, StringLayout::Large, StringLayout::Small] {
+                let converted = with_string_layout(&batch, layout);
+                validate(&converted);
+                assert_eq!(
+                    converted.column(0).data_type(),
+                    converted.schema().field(0).data_type()
+                );
+                let values = converted.column(0).as_any_dictionary().values().len();
+                assert_eq!(values, 2);
+            }
+        }
+        check::<Int8Type>();
+        check::<UInt16Type>();
+        check::<Int32Type>();
+        check::<UInt32Type>();
+        check::<Int64Type>();
     }
 
     #[test]

@@ -26,12 +26,15 @@ pub mod cells;
 mod column;
 mod column_value;
 mod concat;
+mod contained;
 mod decimal_floats;
+mod dictionary_keys;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod inexact;
 mod interval_text;
+mod joined;
 mod params;
 mod polars;
 mod schema;
@@ -46,12 +49,14 @@ mod testing;
 
 pub use arrow_value::value_of;
 pub use builder::{BatchBuilder, DecodeOptions, ResultColumn};
-pub use catalog::{Catalog, TypeRow, Types, named_type};
+pub use catalog::{Catalog, Catalogs, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_value::{column_value, list_dimensions};
 pub use concat::concat;
+pub use contained::contained;
 pub use decimal_floats::{DecimalFloats, decimal_floats};
+pub use dictionary_keys::with_own_keys;
 pub use error::{
     AppendError, DecimalDigits, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place,
     Reason, within,
@@ -59,9 +64,10 @@ pub use error::{
 pub use export::{StringLayout, with_string_layout};
 pub use inexact::{Inexact, InexactValue};
 pub use interval_text::interval_text;
-pub use params::{push_in_binary, push_parameter};
+pub use joined::joined;
+pub use params::{push_in_binary, push_in_text, push_parameter};
 pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use table::Table;
-pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};
+pub use types::{Attribute, CodecFormat, Kind, PgType, RECORDS, Shape, Type, type_of};
 pub use value::{Bits, List, Network, OfType, Range, Sign, Value};

@@ -3,7 +3,7 @@
 use colonnade_protocol::{EncodedParams, Format};
 
 use crate::error::EncodeError;
-use crate::types::{Shape, Type};
+use crate::types::{Shape, Type, encode_in_text};
 use crate::value::Value;
 
 /// Appends a parameter, in the format in which the type's values are sent.
@@ -61,6 +61,19 @@ pub fn push_in_binary(
     value: &Value<'_>,
 ) -> Result<(), EncodeError> {
     params.push(Format::Binary, bounded(|out| pg_type.encode(value, out)))
+}
+
+/// Appends a parameter as text that the server reads under any of its settings.
+///
+/// # Errors
+/// As for `push_parameter`; and a value of a type with a codec, or of unknown parts, has no text.
+pub fn push_in_text(
+    params: &mut EncodedParams,
+    pg_type: &Type,
+    value: &Value<'_>,
+) -> Result<(), EncodeError> {
+    check_long(value)?;
+    params.push(Format::Text, bounded(|out| encode_in_text(pg_type, value, out)))
 }
 
 /// Whether the text of such a type is sent as it is. Among the types of the tables, those of

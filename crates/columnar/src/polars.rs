@@ -22,7 +22,8 @@ use arrow_schema::{IntervalUnit, Schema};
 
 use crate::export::{StringLayout, with_string_layout};
 use crate::interval_text::interval_text;
-use crate::table::{Parts, Table, joined};
+use crate::joined::joined;
+use crate::table::{Parts, Table};
 use crate::trusted;
 
 const DAY_MICROS: i64 = 86_400_000_000;

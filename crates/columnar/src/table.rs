@@ -6,11 +6,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
-use arrow_data::ArrayData;
-use arrow_data::transform::MutableArrayData;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 
+use crate::joined::joined;
 use crate::trusted;
 
 /// Columns of equal length, immutable for its readers. A clone shares the columns.
@@ -344,20 +343,6 @@ impl Parts {
             Self::Whole(array) => Some(array.slice(start, length)),
         }
     }
-}
-
-/// Arrays of one type, at least one of them, as one array.
-pub(crate) fn joined(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    if let [only] = parts {
-        return Ok(Arc::clone(only));
-    }
-    let data: Vec<ArrayData> = parts.iter().map(|part| part.to_data()).collect();
-    let length = data.iter().map(ArrayData::len).sum();
-    let mut whole = MutableArrayData::new(data.iter().collect(), false, length);
-    for (index, part) in data.iter().enumerate() {
-        whole.try_extend(index, 0, part.len())?;
-    }
-    Ok(make_array(whole.freeze()))
 }
 
 #[cfg(test)]

@@ -224,9 +224,96 @@ fn a_table_larger_than_its_reader_wants() {
             let result = reader.push(&table);
             assert_eq!(result.is_ok(), is_read, "{codec:?} {bytes_max}");
             if let Err(fault) = result {
-                let refusal = format!("the table has more than {bytes_max} bytes: 0 in 0 rows");
-                assert!(fault.to_string().starts_with(&refusal), "{fault}");
+                let fault = fault.to_string();
+                let refusal = format!("the table has more than {bytes_max} bytes: ");
+                assert!(fault.starts_with(&refusal) && fault.contains("in 0 rows"), "{fault}");
             }
         }
+    }
+}
+
+/// The stream with so many bytes more in the metadata of each message.
+fn with_more_metadata(bytes: &[u8], more: usize) -> Vec<u8> {
+    let starts = messages(bytes);
+    let mut changed = Vec::new();
+    for (start, end) in starts.iter().zip(&starts[1..]) {
+        let message = &bytes[*start..*end];
+        let length = u32::from_le_bytes(message[4..8].try_into().unwrap()) as usize;
+        let longer = u32::try_from(length + more).unwrap();
+        changed.extend(message[..4].iter().chain(&longer.to_le_bytes()));
+        changed.extend(&message[8..8 + length]);
+        changed.resize(changed.len() + more, 0);
+        changed.extend(&message[8 + length..]);
+    }
+    changed.extend(END);
+    changed
+}
+
+fn read_within(bytes: &[u8], bytes_max: u64) -> Result<Vec<RecordBatch>, Fault> {
+    let mut reader = StreamReader::new(bytes_max);
+    let batches = reader.push(bytes)?;
+    reader.finish()?;
+    Ok(batches)
+}
+
+fn is_too_large(bytes: &[u8], bytes_max: u64) -> bool {
+    matches!(read_within(bytes, bytes_max), Err(Fault::TooLarge(_)))
+}
+
+#[test]
+fn metadata_count_and_are_not_kept() {
+    let column = || Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("a", column()), ("b", column())]).unwrap();
+    let plain = encoded(&vec![batch; 12], Codec::None);
+    let bytes = with_more_metadata(&plain, 1 << 20);
+    assert!(read_within(&plain, 1 << 15).is_ok());
+    assert!(is_too_large(&bytes, 1 << 20));
+    let batches = read_within(&bytes, 1 << 24).unwrap();
+    for column in batches.iter().flat_map(RecordBatch::columns) {
+        let data = column.to_data();
+        let kept = data.buffers().iter().map(Buffer::capacity).max().unwrap();
+        assert!(kept < 1 << 10, "{kept} bytes");
+    }
+    // Refused before they arrive: the length alone is here.
+    let mut reader = StreamReader::new(1 << 19);
+    assert!(matches!(reader.push(&bytes[..8]), Err(Fault::TooLarge(_))));
+}
+
+#[test]
+fn batches_of_no_bytes_have_a_price() {
+    let wide = |columns: usize| {
+        let column = |number| (format!("c{number}"), Arc::new(NullArray::new(1)) as ArrayRef);
+        RecordBatch::try_from_iter((0..columns).map(column)).unwrap()
+    };
+    let narrow = encoded(&vec![wide(1); 300], Codec::None);
+    assert!(is_too_large(&narrow, 300 * 512));
+    assert!(read_within(&narrow, 300 * 1024 * 2).is_ok());
+    let one = encoded(&[wide(300)], Codec::None);
+    assert!(is_too_large(&one, 300 * 256));
+    assert!(read_within(&one, 300 * 1024).is_ok());
+    // Batches without rows are dropped, but their number is not unlimited.
+    let none = encoded(&vec![wide(1).slice(0, 0); 300], Codec::None);
+    assert!(is_too_large(&none, 300 * 512));
+}
+
+#[test]
+fn values_of_no_bytes_count() {
+    use arrow_array::{FixedSizeListArray, RunArray, types::Int32Type};
+
+    let nulls: ArrayRef = Arc::new(NullArray::new(1_000_000));
+    let runs: ArrayRef = Arc::new(
+        RunArray::<Int32Type>::try_new(
+            &vec![1_000_000].into(),
+            &(Arc::new(Int64Array::from(vec![7])) as ArrayRef),
+        )
+        .unwrap(),
+    );
+    let item = Arc::new(Field::new("item", DataType::Null, true));
+    let lists: ArrayRef =
+        Arc::new(FixedSizeListArray::new(item, 1000, Arc::new(NullArray::new(1_000_000)), None));
+    for column in [nulls, runs, lists] {
+        let bytes = complete(vec![column.clone()], Codec::None);
+        assert!(is_too_large(&bytes, 900_000), "{}", column.data_type());
+        assert!(read_within(&bytes, 1_010_000).is_ok(), "{}", column.data_type());
     }
 }

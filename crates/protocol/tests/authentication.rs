@@ -32,7 +32,7 @@ fn policy(require_auth: &str, channel_binding: &str) -> AuthPolicy {
 }
 
 fn authenticator(binding: ChannelBinding, policy: AuthPolicy) -> Authenticator {
-    Authenticator::new("ada", Some(PASSWORD), binding, policy)
+    Authenticator::new("ada", Some(PASSWORD.as_bytes()), binding, policy)
 }
 
 fn tls() -> ChannelBinding {
@@ -220,7 +220,7 @@ fn passwords_are_sent_as_asked() {
 
     let mut auth = Authenticator::new(
         "ada",
-        Some("correct horse"),
+        Some(b"correct horse"),
         ChannelBinding::NotUsed,
         AuthPolicy::default(),
     );
@@ -276,7 +276,7 @@ fn tokens_of_gssapi_are_the_callers() {
 
 #[test]
 fn a_missing_password_and_unknown_methods_say_what_to_do() {
-    for password in [None, Some("")] {
+    for password in [None, Some(&b""[..])] {
         for (method, body) in
             [("password", request(3, b"")), ("md5", request(5, b"salt")), (PLAIN, sasl(&[PLAIN]))]
         {

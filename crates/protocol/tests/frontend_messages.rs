@@ -51,7 +51,7 @@ fn connection_cases() -> Vec<(Write, &'static [u8], &'static str)> {
             "CancelRequest process=1234 key=(4 bytes, not shown)",
         ),
         (
-            Box::new(|out| password(out, "hush")),
+            Box::new(|out| password(out, b"hush")),
             b"p\0\0\0\x09hush\0",
             "PasswordMessage (5 bytes, not shown)",
         ),
@@ -175,7 +175,7 @@ fn nul_is_refused_and_leaves_the_buffer_alone() {
     let writes: Vec<Write> = vec![
         Box::new(|out| startup(out, [("user", "a\0b")])),
         Box::new(|out| startup(out, [("us\0er", "a")])),
-        Box::new(|out| password(out, "a\0b")),
+        Box::new(|out| password(out, b"a\0b")),
         Box::new(|out| sasl_initial_response(out, "a\0b", b"")),
         Box::new(|out| query(out, "SELECT '\0'")),
         Box::new(|out| parse(out, "a\0b", "", &[])),

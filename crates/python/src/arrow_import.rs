@@ -43,10 +43,27 @@ impl From<ArrowError> for Fault {
 impl Fault {
     pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
         match self {
-            Self::Data(error) => faulty(py, &error.to_string()),
+            Self::Data(error) => match unknown_type(&error) {
+                Some(format) => {
+                    let text = format!(
+                        "the data have a type of their library's own, {format}: cast the column \
+                         before, such as Polars' Int128 to Int64 or Decimal(38, 0)"
+                    );
+                    errors::of_class(py, "EncodeError", &text)
+                }
+                None => faulty(py, &error.to_string()),
+            },
             Self::Producer(reason) => PyRuntimeError::new_err(reason),
         }
     }
+}
+
+/// The format of a type that only another library knows, as Polars' 128-bit integers. The data are
+/// not faulty.
+fn unknown_type(error: &ArrowError) -> Option<String> {
+    let ArrowError::CDataInterface(text) = error else { return None };
+    let (format, _) = text.strip_prefix("The datatype ")?.split_once(" is still not supported")?;
+    Some(format.to_owned())
 }
 
 /// `EncodeError`: inconsistent data cannot be sent.

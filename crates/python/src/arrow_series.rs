@@ -1,8 +1,8 @@
 //! One array from an object of any library with the Arrow PyCapsule interface.
 
-use arrow_array::{Array, ArrayRef, make_array, new_empty_array};
-use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, Field};
+use arrow_array::{ArrayRef, new_empty_array};
+use arrow_schema::Field;
+use colonnade_columnar::joined;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -43,14 +43,4 @@ fn all_of(stream: &mut Stream) -> Result<ArrayRef, Fault> {
         }
         (None, _) => Ok(new_empty_array(stream.kind())),
     }
-}
-
-fn joined(chunks: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    let data: Vec<_> = chunks.iter().map(|chunk| chunk.to_data()).collect();
-    let lengths = data.iter().map(arrow_data::ArrayData::len).sum();
-    let mut all = MutableArrayData::new(data.iter().collect(), true, lengths);
-    for (index, chunk) in data.iter().enumerate() {
-        all.try_extend(index, 0, chunk.len())?;
-    }
-    Ok(make_array(all.freeze()))
 }

@@ -19,7 +19,7 @@ use colonnade_columnar::{
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
 pub(crate) use self::replaced::array;
 use crate::arrow_import;
@@ -59,6 +59,8 @@ pub(crate) struct Batch {
     codecs: Arc<Codecs>,
     /// The fields as Python sees them, once they were asked for.
     described: PyOnceLock<Py<PyTuple>>,
+    /// The positions of each name, once one was asked for.
+    places: PyOnceLock<Py<PyDict>>,
 }
 
 impl Batch {
@@ -67,7 +69,13 @@ impl Batch {
         fields: Arc<[ResultColumn]>,
         codecs: Arc<Codecs>,
     ) -> Self {
-        Self { table: table.into(), fields, codecs, described: PyOnceLock::new() }
+        Self {
+            table: table.into(),
+            fields,
+            codecs,
+            described: PyOnceLock::new(),
+            places: PyOnceLock::new(),
+        }
     }
 
     /// Another batch with the same columns.
@@ -187,6 +195,22 @@ impl Batch {
             PyTuple::new(py, fields).map(Bound::unbind)
         });
         described.map(|described| described.bind(py).clone())
+    }
+
+    /// The positions of the columns of each name.
+    #[getter]
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let places = self.places.get_or_try_init(py, || {
+            let places = PyDict::new(py);
+            for (index, field) in self.fields.iter().enumerate() {
+                match places.get_item(&*field.name)? {
+                    Some(found) => found.cast::<PyList>()?.append(index)?,
+                    None => places.set_item(&*field.name, [index])?,
+                }
+            }
+            Ok::<_, PyErr>(places.unbind())
+        });
+        places.map(|places| places.bind(py).clone())
     }
 
     /// A column as one array.

@@ -1,15 +1,17 @@
 //! The types of a database, as connections share them.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
-/// The types of one database that were looked up in its catalogs. Sessions with the same one look
-/// each type up once.
+/// The types of the databases that the connections of a pool meet, by what each server tells of
+/// itself.
 #[pyclass(frozen, module = "colonnade._core")]
 #[derive(Default)]
-pub(crate) struct Catalog(pub(crate) colonnade_columnar::Catalog);
+pub(crate) struct Catalogs(pub(crate) Arc<colonnade_columnar::Catalogs>);
 
 #[pymethods]
-impl Catalog {
+impl Catalogs {
     #[new]
     fn new() -> Self {
         Self::default()
@@ -21,6 +23,6 @@ impl Catalog {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Catalog of {} types>", self.0.len())
+        format!("<Catalogs of {} types>", self.0.len())
     }
 }

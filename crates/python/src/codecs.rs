@@ -18,12 +18,13 @@ pub(crate) struct Codec {
     pub(crate) decoder: Py<PyAny>,
 }
 
-/// A connection's conversions of Python values: the codecs, by the number in a type's shape, and
-/// the meaning of naive datetimes.
-#[derive(Default)]
+/// A connection's conversions of Python values: the codecs, by the number in a type's shape, the
+/// meaning of naive datetimes, and that of dates.
+#[derive(Clone, Default)]
 pub(crate) struct Codecs {
-    functions: Vec<Arc<Codec>>,
+    functions: Arc<Vec<Arc<Codec>>>,
     naive_moments: NaiveMoments,
+    dates: Dates,
 }
 
 /// The meaning of a datetime without a time zone as a timestamptz.
@@ -35,21 +36,48 @@ pub(crate) enum NaiveMoments {
     Refused,
 }
 
+/// The meaning of Python's dates and datetimes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Dates {
+    /// The first and the last one stand for the infinities, and a datetime for its day.
+    #[default]
+    AsAsyncpg,
+    /// A value is itself or an error.
+    Exact,
+}
+
 impl Codecs {
     /// No codecs.
     pub(crate) fn without_functions(naive_moments: NaiveMoments) -> Self {
-        Self { functions: Vec::new(), naive_moments }
+        Self { naive_moments, ..Self::default() }
+    }
+
+    pub(crate) fn dates(&self) -> Dates {
+        self.dates
+    }
+
+    /// The same codecs with another meaning of dates.
+    pub(crate) fn with_dates(codecs: &Arc<Self>, dates: Dates) -> Arc<Self> {
+        if codecs.dates == dates {
+            return Arc::clone(codecs);
+        }
+        Arc::new(Self { dates, ..Self::clone(codecs) })
     }
 
     pub(crate) fn naive_moments(&self) -> NaiveMoments {
         self.naive_moments
     }
 
+    /// Whether the types that refer to one of them may refer to the other.
+    pub(crate) fn are_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.functions, &other.functions)
+    }
+
     /// These codecs and a new one, with its number. It takes the number of the type's earlier codec
     /// with the same format, so that there are never more codecs than types; statements prepared
     /// with the earlier codec then use the new one.
     pub(crate) fn with(&self, codec: Codec) -> (Self, usize) {
-        let mut codecs = self.functions.clone();
+        let mut codecs = self.functions.to_vec();
         let same = |other: &Arc<Codec>| other.oid == codec.oid && other.format == codec.format;
         let number = codecs.iter().position(same).unwrap_or(codecs.len());
         let codec = Arc::new(codec);
@@ -57,7 +85,7 @@ impl Codecs {
             Some(slot) => *slot = codec,
             None => codecs.push(codec),
         }
-        (Self { functions: codecs, naive_moments: self.naive_moments }, number)
+        (Self { functions: Arc::new(codecs), ..*self }, number)
     }
 
     fn get(&self, number: usize) -> PyResult<&Codec> {

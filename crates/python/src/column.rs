@@ -9,7 +9,9 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::DataType;
-use colonnade_columnar::{CellEncoding, Type, cells, decimal_floats, interval_texts};
+use colonnade_columnar::{
+    CellEncoding, Type, cells, decimal_floats, interval_texts, with_own_keys,
+};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -126,12 +128,13 @@ impl Column {
     /// The texts as fixed-width cells of NumPy's `U` or `S` of `width` bytes, NULL as an empty
     /// text; None if a text is longer than its cell.
     fn text_cells(&self, kind: &str, width: usize) -> PyResult<Option<Buffer>> {
-        let plain = self.plain();
-        let any = plain.as_ref();
-        let texts = any.as_dictionary_opt::<Int32Type>();
+        let keyed = with_own_keys(&self.array);
+        let texts = keyed.as_ref().and_then(|keyed| keyed.as_dictionary_opt::<Int32Type>());
         if let Some(texts) = texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
             return Ok(packed(texts.into_iter(), kind, width));
         }
+        let plain = self.plain();
+        let any = plain.as_ref();
         match any.data_type() {
             DataType::Utf8 => Ok(packed(any.as_string::<i32>().iter(), kind, width)),
             DataType::LargeUtf8 => Ok(packed(any.as_string::<i64>().iter(), kind, width)),
@@ -156,7 +159,9 @@ impl Column {
     /// The keys of a dictionary column, 0 for NULL, and the texts that they index. The keys are a
     /// copy: the caller may write to them, and the column must never hold an invalid key.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
-        let Some(texts) = self.array.as_dictionary_opt::<Int32Type>() else {
+        let keyed = with_own_keys(&self.array);
+        let texts = keyed.as_ref().and_then(|keyed| keyed.as_dictionary_opt::<Int32Type>());
+        let Some(texts) = texts else {
             return Err(PyTypeError::new_err("the column has no dictionary"));
         };
         let keys = ArrowBuffer::from_vec(texts.keys().values().to_vec());
@@ -165,7 +170,8 @@ impl Column {
 
     /// The values of a text column as a new NumPy array of `StringDType(na_object=None)`.
     fn string_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let texts = self.array.as_dictionary_opt::<Int32Type>();
+        let keyed = with_own_keys(&self.array);
+        let texts = keyed.as_ref().and_then(|keyed| keyed.as_dictionary_opt::<Int32Type>());
         match texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
             Some(texts) => {
                 // A separate text for each row: NumPy's strings cannot be shared.

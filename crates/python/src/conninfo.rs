@@ -1,8 +1,10 @@
 //! Connection options for Python. The session crate interprets them; Python reads the files.
 
+use std::cell::RefCell;
+
 use colonnade_session::conninfo::{self, ConnInfoError, Draft, HostAddress, Local};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors;
 
@@ -59,11 +61,20 @@ impl ConnInfo {
         };
         let local =
             if cfg!(windows) { Local::windows(user, home) } else { Local::unix(user, home) };
+        let unread = RefCell::new(None);
         let look_up = |name: &str| {
             let value = environment.get_item(name).ok().flatten()?;
-            value.extract::<String>().ok()
+            let read = value.extract::<String>().ok();
+            // The caller takes the bytes of a password as they are.
+            if read.is_none() && name != "PGPASSWORD" {
+                unread.replace(Some(name.to_owned()));
+            }
+            read
         };
         let mut draft = Draft::new(&arguments, &server_settings, dsn, &look_up).map_err(refuse)?;
+        if let Some(variable) = unread.take() {
+            return Err(refuse(ConnInfoError::VariableNotUtf8 { variable }));
+        }
         if let Some(request) = draft.service(&local) {
             let mut files = Vec::new();
             for file in &request.files {
@@ -109,6 +120,18 @@ impl ConnInfo {
         &self.0.database
     }
 
+    /// The role and the database, for messages: each is shown if it is a plain name.
+    fn shown_login(&self) -> String {
+        let shown = |name: &str| {
+            if conninfo::is_shown(name) {
+                format!("'{name}'")
+            } else {
+                "(not shown: it may hold a secret)".to_owned()
+            }
+        };
+        format!("as user {}, database {}", shown(&self.0.user), shown(&self.0.database))
+    }
+
     /// The password of the options; None if it may still be found in the password file.
     #[getter]
     fn password(&self) -> Option<&str> {
@@ -122,10 +145,15 @@ impl ConnInfo {
     }
 
     /// The password in the text of a password file for one of `hosts`.
-    fn password_from(&self, passfile_text: &str, host_index: usize) -> Option<String> {
+    fn password_from<'py>(
+        &self,
+        py: Python<'py>,
+        passfile_text: &[u8],
+        host_index: usize,
+    ) -> Option<Bound<'py, PyBytes>> {
         let host = self.0.hosts.get(host_index)?;
         let found = conninfo::password_for(passfile_text, host, &self.0.database, &self.0.user)?;
-        Some(found.expose().to_owned())
+        Some(PyBytes::new(py, &found))
     }
 
     /// The TLS options: mode, negotiation, and the given files and versions.

@@ -16,7 +16,6 @@ use crate::arrow_column::ArrowColumn;
 use crate::arrow_import::{BatchStream, Fault, record_batch, take_array};
 use crate::arrow_names::arrow_type_name;
 use crate::batch::Batch;
-use crate::catalog::Catalog;
 use crate::create_types;
 use crate::errors;
 use crate::pg_type::PgType;
@@ -261,11 +260,8 @@ impl State {
 /// or its OID) and its type modifier.
 type Target<'py> = (usize, String, Bound<'py, PyAny>, i32);
 
-fn target_columns(
-    targets: Vec<Target<'_>>,
-    catalog: Option<&Catalog>,
-) -> PyResult<Vec<TargetColumn>> {
-    let types = catalog.map_or_else(Types::default, |catalog| Types::new(catalog.0.clone()));
+fn target_columns(targets: Vec<Target<'_>>) -> PyResult<Vec<TargetColumn>> {
+    let types = Types::default();
     let target = |(source, name, handle, type_modifier): Target<'_>| {
         let pg_type = match handle.cast::<PgType>() {
             Ok(pg_type) => Arc::clone(&pg_type.get().0),
@@ -282,17 +278,16 @@ fn target_columns(
 #[pymethods]
 impl CopyEncoder {
     /// `targets` has for each column of the COPY its index in the source, its name, its type and
-    /// its type modifier. A type is a `PgType` or its OID; `catalog` resolves OIDs that are not
-    /// built in. With `more`, `feed` or `finish` must follow.
+    /// its type modifier. A type is a `PgType`, or its OID if it is built in. With
+    /// `more`, `feed` or `finish` must follow.
     #[new]
     #[pyo3(signature = (
-        source, targets, *, catalog = None, nan_as_null = false, nat_as_null = false, more = false
+        source, targets, *, nan_as_null = false, nat_as_null = false, more = false
     ))]
     fn new(
         py: Python<'_>,
         source: &ArrowSource,
         targets: Vec<Target<'_>>,
-        catalog: Option<&Catalog>,
         nan_as_null: bool,
         nat_as_null: bool,
         more: bool,
@@ -308,13 +303,13 @@ impl CopyEncoder {
             chunk: Vec::new(),
         };
         let this = Self { state: Mutex::new(state), rows_done: AtomicU64::new(0) };
-        this.take(py, source, target_columns(targets, catalog)?)?;
+        this.take(py, source, target_columns(targets)?)?;
         Ok(this)
     }
 
     /// Continues with another source once the previous one is exhausted.
     fn feed(&self, py: Python<'_>, source: &ArrowSource, targets: Vec<Target<'_>>) -> PyResult<()> {
-        self.take(py, source, target_columns(targets, None)?)
+        self.take(py, source, target_columns(targets)?)
     }
 
     /// Ends the data: the next chunk is the last one.

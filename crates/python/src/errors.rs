@@ -45,6 +45,7 @@ pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
 pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
     match error {
         Error::Server(fields) => of_server(py, "from_fields", &fields),
+        Error::Outdated(error) => outdated(py, of_session(py, *error)),
         Error::ClosedByServer(fields) => of_server(py, "closed_by_server", &fields),
         Error::Decode(error) => of_decode(py, &error),
         Error::Foreign(error) => of_foreign(py, error),
@@ -70,6 +71,14 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         | Error::ClientEncoding(_)
         | Error::CutOff
         | Error::Closed) => interface(py, &error.to_string()),
+    }
+}
+
+/// Marks an error of which the driver may hope that a new description of the statement ends it.
+fn outdated(py: Python<'_>, error: PyErr) -> PyErr {
+    match error.value(py).setattr("is_outdated", true) {
+        Ok(()) => error,
+        Err(failure) => failure,
     }
 }
 

@@ -1,8 +1,9 @@
 //! `colonnade._core.formats`: batches as the bytes of a file format, and back.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
 use colonnade_columnar::{StringLayout, Table, export};
@@ -182,14 +183,16 @@ fn arrow_poison(py: Python<'_>) -> Bound<'_, PyBytes> {
 #[pyclass(frozen, module = "colonnade._core.formats")]
 struct ArrowStreamReader {
     inner: Mutex<StreamReader>,
+    /// A batch of no rows, once the first one has arrived: all share what it knows of the columns.
+    columns: OnceLock<Batch>,
 }
 
 #[pymethods]
 impl ArrowStreamReader {
-    /// A reader of a table whose buffers have at most `bytes_max` bytes, decompressed.
+    /// A reader of a table that takes at most `bytes_max` bytes of memory.
     #[new]
     fn new(bytes_max: u64) -> Self {
-        Self { inner: Mutex::new(StreamReader::new(bytes_max)) }
+        Self { inner: Mutex::new(StreamReader::new(bytes_max)), columns: OnceLock::new() }
     }
 
     /// The rows so far.
@@ -204,13 +207,20 @@ impl ArrowStreamReader {
         let read =
             py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).push(data));
         let batches = read.map_err(|fault| exception(py, &fault))?;
-        Ok(batches.into_iter().map(foreign).collect())
+        Ok(batches.into_iter().map(|batch| self.batch(batch)).collect())
     }
 
     /// Raises IncompleteTableError unless all bytes of a complete stream were read.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.finish().map(|_| ()).map_err(|fault| exception(py, &fault))
+    }
+}
+
+impl ArrowStreamReader {
+    fn batch(&self, batch: RecordBatch) -> Batch {
+        let columns = self.columns.get_or_init(|| foreign(RecordBatch::new_empty(batch.schema())));
+        columns.of_same(batch)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{CellEncoding, ResultColumn, cells};
+use colonnade_columnar::{CellEncoding, ResultColumn, cells, contained};
 use colonnade_compute::grouping::{
     Aggregate, GroupError, Groups, KeyColumn, KeyRule, Layout, Nulls, Order, aggregate, group,
     keys_of, layout, size,
@@ -127,7 +127,7 @@ impl Grouping {
             Some(order) => {
                 let batch = self.batch.get();
                 let chunks = batch.chunks();
-                let taken = released(py, order.len(), || selection::take(&chunks, order));
+                let taken = attempted(py, order.len(), || selection::take(&chunks, order));
                 Py::new(py, batch.of_same(taken.map_err(arrow_error)?))?
             }
         };
@@ -166,7 +166,9 @@ impl Grouping {
             let columns = columns.collect::<PyResult<Vec<_>>>()?;
             let rows = columns.first().map_or(0, |(column, _)| column.len());
             released(py, rows, || {
-                let _ = self.made.get_or_init(|| self.grouped(&columns).map_err(|e| e.to_string()));
+                let _ = self.made.get_or_init(|| {
+                    contained(|| self.grouped(&columns)).map_err(|error| error.to_string())
+                });
             });
         }
         match self.made.get() {
@@ -206,7 +208,7 @@ impl Grouping {
         let mut columns = Vec::with_capacity(self.keys.len() + wanted.len());
         for index in &self.keys {
             let column = batch.array(py, *index)?;
-            let keys = released(py, rows, || keys_of(&column, groups));
+            let keys = attempted(py, rows, || keys_of(&column, groups));
             columns.push(keys.map_err(|error| group_error(&error, ""))?);
             described.push(Described::of_column(batch, *index)?);
         }
@@ -221,7 +223,7 @@ impl Grouping {
                 Aggregate::Min | Aggregate::Max | Aggregate::Distinct => plain(py, batch, index)?,
                 _ => batch.array(py, index)?,
             };
-            let made = released(py, rows, || aggregate(kind, &column, rule, groups));
+            let made = attempted(py, rows, || aggregate(kind, &column, rule, groups));
             columns.push(made.map_err(|error| group_error(&error, name))?);
             described.push(Described::aggregate(batch, index, kind, name)?);
         }
@@ -232,6 +234,15 @@ impl Grouping {
 /// Runs work on `rows` rows, without the interpreter if they are many.
 fn released<T: Send>(py: Python<'_>, rows: usize, work: impl FnOnce() -> T + Send) -> T {
     if rows < RELEASED_ROWS_LEAST { work() } else { py.detach(|| filling(work)) }
+}
+
+/// As `released`, for work on columns that may be of others.
+fn attempted<T: Send, E: From<ArrowError> + Send>(
+    py: Python<'_>,
+    rows: usize,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> Result<T, E> {
+    released(py, rows, || contained(work))
 }
 
 fn named(kind: &str) -> PyResult<Aggregate> {

@@ -107,8 +107,22 @@ impl HeldSink {
                 self.chunks.push_back(chunk);
             }
         }
-        self.made.as_mut().map_or(Ok(()), |sink| sink.rows(rows))
+        match self.made.as_mut().map_or(Ok(()), |sink| sink.rows(rows)) {
+            // The caller may claim columns, whose options say what becomes of such a value.
+            Err(SinkError::Foreign(error)) if is_unfit(error.as_ref()) => {
+                self.made = None;
+                Ok(())
+            }
+            made => made,
+        }
     }
+}
+
+/// Whether an error says that a value has no Python object. It is raised again for rows.
+fn is_unfit(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.downcast_ref::<PyErr>().is_some_and(|error| {
+        Python::attach(|py| error.get_type(py).name().is_ok_and(|name| name == "DecodeError"))
+    })
 }
 
 /// The bytes of up to `limit` messages of a run, and their number.

@@ -45,6 +45,7 @@ mod sink;
 mod statement;
 mod stopwatch;
 mod structs;
+mod times;
 mod type_table;
 mod values;
 #[cfg(target_os = "linux")]
@@ -78,6 +79,7 @@ fn check_interpreter(py: Python<'_>) -> PyResult<()> {
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__build_profile__", build_profile())?;
     module.add("ChangedError", module.py().get_type::<parameters::ChangedError>())?;
     module.add_class::<arrow_column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
@@ -86,7 +88,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<block::BlockEnd>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<buffer::ReceiveWindow>()?;
-    module.add_class::<catalog::Catalog>()?;
+    module.add_class::<catalog::Catalogs>()?;
     module.add_class::<column::Column>()?;
     module.add_class::<copy_records::RecordEncoder>()?;
     module.add_class::<copy_rows::ArrowSource>()?;
@@ -120,7 +122,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_submodule(module, "watch", watch::fill)?;
     type_table::add_tables(module)?;
     parameters::add_functions(module)?;
+    times::add_functions(module)?;
     session::add_functions(module)
+}
+
+/// Cargo's profile of this build, on which every figure depends. Cargo tells a crate only whether
+/// it is a debug build; the Makefile names the others.
+fn build_profile() -> &'static str {
+    if cfg!(debug_assertions) {
+        return "debug";
+    }
+    option_env!("COLONNADE_PROFILE").unwrap_or("release")
 }
 
 /// Adds a module that can be imported like any other.

@@ -42,6 +42,15 @@ pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(matches!(kind.as_str(), "O" | "T" | "U"))
 }
 
+/// Whether an object is one row of a structured NumPy array, masked or not: a value with fields.
+pub(crate) fn is_row(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !class_names::is_of(&object.get_type(), "numpy") {
+        return Ok(false);
+    }
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(false) };
+    Ok(!dtype.getattr("names")?.is_none() && object.getattr("shape")?.len()? == 0)
+}
+
 /// The dtype of a pandas Series, Index or array; None for other objects.
 fn dtype_of_series<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if !class_names::is_of(&object.get_type(), "pandas") || !object.hasattr("to_numpy")? {
@@ -74,12 +83,26 @@ pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'
     object.call_method1("to_numpy", ("object", false, object.py().None()))
 }
 
+/// As `without_index`, for moments: those with a time zone are in UTC. For years beyond Python's,
+/// pandas makes no objects of them in most zones.
+pub(crate) fn moments_of_series<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(dtype) = dtype_of_series(object)?
+        && dtype.getattr_opt("tz")?.is_some_and(|zone| !zone.is_none())
+    {
+        let unit: String = dtype.getattr("unit")?.extract()?;
+        return object.call_method1("to_numpy", (format!("M8[{unit}]"),));
+    }
+    without_index(object)
+}
+
 /// Validates values that pandas keeps in a pyarrow array, before pandas reads them.
 fn check_arrow(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<()> {
     let storage = dtype.getattr_opt("storage")?;
     let is_stored = storage.map_or(Ok(false), |storage| storage.eq("pyarrow"))?;
     if is_stored || dtype.get_type().name()? == "ArrowDtype" {
-        let array = object.getattr("array")?.call_method0("__arrow_array__")?;
+        // A Series and an Index have an array; an array is one.
+        let array = object.getattr_opt("array")?.unwrap_or_else(|| object.clone());
+        let array = array.call_method0("__arrow_array__")?;
         check_by_owner(&array)?;
     }
     Ok(())

@@ -11,11 +11,13 @@ use crate::pg_type::PgType;
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Statement {
     pub(crate) statement: Arc<colonnade_session::Statement>,
+    /// Its owner has just asked whether it is outdated.
+    pub(crate) is_confirmed: bool,
 }
 
 impl Statement {
     pub(crate) fn new(statement: Arc<colonnade_session::Statement>) -> Self {
-        Self { statement }
+        Self { statement, is_confirmed: false }
     }
 }
 
@@ -52,6 +54,12 @@ impl Portal {
 
 #[pymethods]
 impl Statement {
+    /// The same statement, for the one run that begins now: its owner has just asked whether it is
+    /// outdated, and is not told so again.
+    fn confirmed(&self) -> Self {
+        Self { statement: Arc::clone(&self.statement), is_confirmed: true }
+    }
+
     /// Its name on the server; empty for the unnamed statement.
     #[getter]
     fn name(&self) -> &str {

@@ -15,6 +15,9 @@ pub enum Error {
     Server(Box<ErrorFields>),
     /// An ErrorResponse that ended the session after start-up, during an exchange or between two.
     ClosedByServer(Box<ErrorFields>),
+    /// The error of a statement that was refused before it ran, because its description is out of
+    /// date; the session goes on.
+    Outdated(Box<Self>),
     /// A value could not be represented; the session goes on.
     Decode(Box<DecodeError>),
     /// The caller's sink failed for a reason of its own; the session goes on.
@@ -76,6 +79,7 @@ impl fmt::Display for Error {
             Self::Server(fields) | Self::ClosedByServer(fields) => {
                 f.write_str(fields.message().unwrap_or("the server gave no message"))
             }
+            Self::Outdated(error) => error.fmt(f),
             Self::Decode(error) => error.fmt(f),
             Self::Foreign(error) => error.fmt(f),
             Self::Protocol(error) => error.fmt(f),

@@ -18,8 +18,10 @@ mod event;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod knowledge;
 mod lease;
 mod receive_buffer;
+mod search_path;
 mod session;
 mod sink;
 mod statement;

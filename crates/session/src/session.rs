@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use colonnade_columnar::{Catalog, Types};
+use colonnade_columnar::Catalog;
 use colonnade_protocol::auth::Authenticator;
 use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
 use colonnade_protocol::frame::{self, Frame};
@@ -20,9 +20,9 @@ use colonnade_protocol::frontend;
 
 use self::parameters::Parameters;
 use crate::exchange::{Context, Exchange, Script, Series, StartupExchange, Step, unexpected};
+use crate::knowledge::Knowledge;
 use crate::lease::Returned;
 use crate::receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveBuffer};
-use crate::statement::StatementCache;
 use crate::{Announcement, CacheLimits, CancelKey, Error, Event, ReceiveWindow, Sink};
 
 /// With this many undelivered events, the session asks for no more bytes: the full socket holds the
@@ -49,11 +49,10 @@ pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
     /// Whether the server has accepted our authentication.
     pub(crate) authenticated: bool,
-    pub(crate) statements: StatementCache,
+    /// What is known about statements and types.
+    pub(crate) known: Knowledge,
     /// Statements and portals that the owner has dropped.
     pub(crate) returned: Returned,
-    /// The types as this connection sees them.
-    pub(crate) types: Types,
     /// The server is in copy-in mode: it accepts data.
     pub(crate) copying: bool,
     /// The last exchange accepts more messages from its owner: its Sync was not sent yet.
@@ -139,9 +138,8 @@ impl<S: Sink> Session<S> {
         let link = Link {
             cancel_key: None,
             authenticated: false,
-            statements: StatementCache::new(limits),
+            known: Knowledge::new(limits, catalog),
             returned: Returned::default(),
-            types: Types::new(catalog),
             copying: false,
             series_open: false,
             series: Arc::default(),
@@ -309,7 +307,7 @@ impl<S: Sink> Session<S> {
 
     /// The number of prepared statements kept.
     pub fn cached_statements(&self) -> usize {
-        self.talk.link.statements.len()
+        self.talk.link.known.statements.len()
     }
 
     /// Opens the session: its first exchange.
@@ -448,7 +446,7 @@ impl<S: Sink> Talk<S> {
             Message::ParameterStatus { name, value } => {
                 let set = self.link.parameters.set(name, value);
                 set.map_err(|error| Error::Protocol(error.into()))?;
-                self.note_parameter();
+                self.note_parameter(name, value);
                 Ok(())
             }
             // Statements that left the cache are closed during some exchange.
@@ -456,6 +454,10 @@ impl<S: Sink> Talk<S> {
             Message::ErrorResponse(fields) => self.take_error(fields),
             Message::ReadyForQuery(status) => self.take_ready(status),
             other => {
+                if let (Message::CommandComplete(tag), Some(front)) = (&other, self.running.front())
+                {
+                    self.link.known.note_tag(tag, || front.exchange.told());
+                }
                 let name = other.name();
                 self.with_exchange(name, |exchange, context| exchange.message(other, context))
             }
@@ -518,12 +520,14 @@ impl<S: Sink> Talk<S> {
         let Self { link, out, events, running, .. } = self;
         let events_before = events.len();
         let is_abandoned = done.abandoned;
+        let is_optional = done.exchange.is_optional();
+        link.known.note_ready(status, done.failure.is_some());
         let mut context = Context { out, events, link, is_abandoned };
         let event = match done.failure {
-            Some(error) => {
-                done.exchange.failed(&error, &mut context);
-                Event::Failed(error)
+            Some(error) if done.exchange.failed(&error, &mut context) => {
+                Event::Failed(Error::Outdated(Box::new(error)))
             }
+            Some(error) => Event::Failed(error),
             None => match done.exchange.complete(&mut context) {
                 Ok(Step::Then(next)) => {
                     // Goes behind all exchanges already sent: the server answers in that order.
@@ -532,7 +536,10 @@ impl<S: Sink> Talk<S> {
                 }
                 Ok(Step::Done(completion)) => {
                     if matches!(completion.tag.as_deref(), Some("DISCARD ALL" | "DEALLOCATE ALL")) {
-                        self.link.statements.clear();
+                        self.link.known.statements.clear();
+                        if completion.tag.as_deref() == Some("DISCARD ALL") {
+                            self.link.known.path.discard();
+                        }
                     }
                     Event::Complete(completion)
                 }
@@ -540,8 +547,10 @@ impl<S: Sink> Talk<S> {
             },
         };
         if done.ahead {
-            self.link.begun_ahead = false;
-            self.ended_ahead(event);
+            if !is_optional {
+                self.link.begun_ahead = false;
+                self.ended_ahead(event);
+            }
             return Ok(());
         }
         let ends = matches!(&event, Event::Failed(error) if error.ends_session());

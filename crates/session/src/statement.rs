@@ -8,10 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use colonnade_columnar::{ResultColumn, Type, Types};
+use colonnade_columnar::{RECORDS, ResultColumn, Type, Types};
 use colonnade_protocol::{Format, Oid};
 
+use crate::knowledge::Knowledge;
 use crate::lease::Lease;
+
+/// The type of a literal: the server infers the type of a parameter declared so.
+pub(crate) const UNKNOWN: Oid = 705;
+
+/// The lowest OID that a server gives to objects created by users.
+pub(crate) const FIRST_NORMAL_OID: Oid = 16_384;
 
 /// How many descriptions are remembered if the server keeps no statements.
 const DESCRIPTIONS_MAX: usize = 256;
@@ -23,15 +30,26 @@ pub enum Conversions {
     #[default]
     Owners,
     /// By the types' own conversions, for the driver's own queries.
-    Plain,
+    Plain {
+        /// The number of columns, from the first on, that hold the owner's values.
+        owners: u16,
+    },
 }
 
 impl Conversions {
-    /// The type of an OID, under these conversions.
-    pub(crate) fn find(self, types: &Types, oid: Oid) -> Option<Arc<Type>> {
+    /// The type of a parameter, under these conversions.
+    pub(crate) fn of_parameter(self, types: &Types, oid: Oid) -> Option<Arc<Type>> {
         match self {
             Self::Owners => types.find(oid),
-            Self::Plain => types.find_plain(oid),
+            Self::Plain { .. } => types.find_plain(oid),
+        }
+    }
+
+    /// The type of the column of this index, under these conversions.
+    pub(crate) fn of_column(self, types: &Types, oid: Oid, index: usize) -> Option<Arc<Type>> {
+        match self {
+            Self::Plain { owners } if index >= usize::from(owners) => types.find_plain(oid),
+            Self::Owners | Self::Plain { .. } => types.find(oid),
         }
     }
 }
@@ -53,6 +71,12 @@ pub struct Statement {
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
     pub columns: Arc<[ResultColumn]>,
+    /// The epoch of what is known in which it was described.
+    pub(crate) epoch: u64,
+    /// When the oldest of what it says became known: the description itself, or one of the types.
+    pub(crate) since: Duration,
+    /// The namespace for which it is kept.
+    pub(crate) namespace: u64,
     /// Closes the owner's statement on the server when its last user drops it; none for statements
     /// in the cache.
     pub(crate) lease: Option<Arc<Lease>>,
@@ -64,15 +88,66 @@ impl Statement {
         let (name, sql) = (self.name.clone(), self.sql.clone());
         let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
         let (declared, parameters) = (self.declared.clone(), self.parameters.clone());
-        let conversions = self.conversions;
-        Arc::new(Self { is_closed, name, sql, declared, conversions, parameters, columns, lease })
+        let (conversions, epoch, namespace) = (self.conversions, self.epoch, self.namespace);
+        let since = self.since;
+        Arc::new(Self {
+            is_closed,
+            name,
+            sql,
+            declared,
+            conversions,
+            parameters,
+            columns,
+            epoch,
+            since,
+            namespace,
+            lease,
+        })
+    }
+
+    /// Whether the caller prepared it, and the cache does not have it.
+    pub const fn is_owned(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    fn types(&self) -> impl Iterator<Item = &Arc<Type>> {
+        self.parameters.iter().chain(self.columns.iter().map(|column| &column.pg_type))
+    }
+
+    /// The types of its parameters and columns that a user has made, or may have, and records,
+    /// which may hold such.
+    pub(crate) fn user_types(&self) -> impl Iterator<Item = &Arc<Type>> {
+        let is_users = |oid: Oid| oid >= FIRST_NORMAL_OID || RECORDS.contains(&oid);
+        self.types().filter(move |pg_type| is_users(pg_type.oid))
+    }
+
+    /// The same statement, with the types as they are known now.
+    pub(crate) fn refreshed(&self, known: &mut Knowledge) -> Arc<Self> {
+        let (types, conversions) = (&known.types, self.conversions);
+        let columns = self.columns.iter().enumerate().map(|(index, column)| {
+            let found = conversions.of_column(types, column.pg_type.oid, index);
+            column.with_type(found.unwrap_or_else(|| Arc::clone(&column.pg_type)))
+        });
+        let columns: Arc<[ResultColumn]> = columns.collect();
+        let parameters = self.parameters.iter().map(|pg_type| {
+            let found = conversions.of_parameter(types, pg_type.oid);
+            found.unwrap_or_else(|| Arc::clone(pg_type))
+        });
+        let parameters: Vec<Arc<Type>> = parameters.collect();
+        let mut made = self.with_columns(columns);
+        if let Some(made) = Arc::get_mut(&mut made) {
+            made.parameters = parameters;
+            made.epoch = known.epoch();
+            made.since = known.types.known_since(self.types().map(|pg_type| pg_type.oid));
+        }
+        made
     }
 
     /// Its key in the cache.
     fn key(&self) -> Cow<'_, str> {
         match self.conversions {
-            Conversions::Owners => key(&self.sql, &self.declared),
-            Conversions::Plain => plain_key(&self.sql).into(),
+            Conversions::Owners => key(&self.sql, &self.declared, self.namespace),
+            Conversions::Plain { owners } => plain_key(&self.sql, owners).into(),
         }
     }
 
@@ -111,10 +186,10 @@ impl Portal {
     }
 }
 
-/// A statement's key in the cache: its text, followed by the declared types. A text that can be
-/// sent has no NUL, so NUL separates them.
-pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
-    if declared.is_empty() {
+/// A statement's key in the cache: its text, followed by the declared types and the namespace. A
+/// text that can be sent has no NUL, so NUL separates them.
+pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid], namespace: u64) -> Cow<'a, str> {
+    if declared.is_empty() && namespace == 0 {
         return Cow::Borrowed(sql);
     }
     let mut key = String::with_capacity(sql.len() + 1 + declared.len() * 6);
@@ -123,12 +198,35 @@ pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
         // Writing to a String does not fail.
         let _ = write!(key, "\0{oid}");
     }
+    if namespace != 0 {
+        let _ = write!(key, "\0@{namespace}");
+    }
     Cow::Owned(key)
 }
 
-/// The key of a statement with the types' own conversions. No declared type has this name.
-pub(crate) fn plain_key(sql: &str) -> String {
-    format!("{sql}\0plain")
+/// The key of a statement with the types' own conversions for all but the first columns. No
+/// declared type has this name.
+pub(crate) fn plain_key(sql: &str, owners: u16) -> String {
+    format!("{sql}\0plain {owners}")
+}
+
+/// Whether the type of each parameter that is declared as unknown is settled by a cast in the text:
+/// `$1::int`, or `CAST($1 AS int)`. Otherwise it depends on the tables and functions beside it.
+fn is_settled(sql: &str, declared: &[Oid]) -> bool {
+    let mut pieces = sql.split('$');
+    let mut before = pieces.next().unwrap_or_default();
+    pieces.all(|piece| {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = piece.split_at(digits);
+        let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let is_open = index.and_then(|index| declared.get(index)) == Some(&UNKNOWN);
+        let before = std::mem::replace(&mut before, piece).trim_end();
+        let after = after.trim_start();
+        let word = |at: usize| before.get(before.len().saturating_sub(at)..).unwrap_or_default();
+        let is_as = after.get(..3).is_some_and(|it| it.eq_ignore_ascii_case("as "));
+        let is_cast = is_as && word(5).eq_ignore_ascii_case("cast(");
+        !is_open || after.starts_with("::") || is_cast
+    })
 }
 
 /// Limits on the statements that the cache keeps.
@@ -136,7 +234,8 @@ pub(crate) fn plain_key(sql: &str) -> String {
 pub struct CacheLimits {
     /// The maximum number of statements; 0 keeps none, and prepares the unnamed statement.
     pub capacity: usize,
-    /// A kept statement is prepared again at this age; `None` sets no limit.
+    /// A kept statement is prepared again at this age, and a type is looked up again; `None` sets
+    /// no limit.
     pub lifetime: Option<Duration>,
     /// Texts longer than this, in bytes, are not kept; `None` sets no limit.
     pub text_bytes: Option<usize>,
@@ -163,8 +262,6 @@ pub(crate) struct StatementCache {
     prefix: String,
     /// Grows with each use; orders the entries.
     clock: u64,
-    /// The time, as the owner last reported it.
-    now: Duration,
     entries: HashMap<String, Entry>,
     names_given: u64,
 }
@@ -174,8 +271,12 @@ pub(crate) struct StatementCache {
 pub(crate) enum Found {
     /// A statement to run.
     Kept(Arc<Statement>),
-    /// A statement that had become too old, and is removed: the server should close it.
-    Outdated(Arc<Statement>),
+    /// A statement that is removed.
+    Outdated {
+        statement: Arc<Statement>,
+        /// Whether the server should close it.
+        was_kept: bool,
+    },
     /// Nothing, or nothing any more.
     Nothing,
 }
@@ -183,7 +284,6 @@ pub(crate) enum Found {
 struct Entry {
     statement: Arc<Statement>,
     used_at: u64,
-    kept_since: Duration,
 }
 
 impl StatementCache {
@@ -191,8 +291,7 @@ impl StatementCache {
         // The standard library's only source of randomness.
         let chance = RandomState::new().hash_one(0) >> 16;
         let prefix = format!("colonnade_{chance:012x}");
-        let (clock, now) = (0, Duration::ZERO);
-        Self { limits, prefix, clock, now, entries: HashMap::new(), names_given: 0 }
+        Self { limits, prefix, clock: 0, entries: HashMap::new(), names_given: 0 }
     }
 
     /// A name no statement or portal of this session has had.
@@ -202,19 +301,22 @@ impl StatementCache {
     }
 
     /// The name to prepare a text under; empty (unnamed) if it will not be kept.
-    pub(crate) fn name_for(&mut self, sql: &str) -> String {
-        if self.limits.keeps(sql) { self.next_name() } else { String::new() }
+    pub(crate) fn name_for(&mut self, sql: &str, declared: &[Oid]) -> String {
+        let is_kept = self.limits.keeps(sql) && is_settled(sql, declared);
+        if is_kept { self.next_name() } else { String::new() }
     }
 
-    /// The statement kept under `key`. `now` is the time since a moment that the owner chooses
-    /// once.
-    pub(crate) fn find(&mut self, key: &str, now: Duration) -> Found {
-        self.now = now;
+    /// The statement kept under `key`, if it was described in this epoch, and all that it says is
+    /// known for less than the lifetime.
+    pub(crate) fn find(&mut self, key: &str, epoch: u64, now: Duration) -> Found {
         self.clock += 1;
         let Some(entry) = self.entries.get_mut(key) else { return Found::Nothing };
-        let age = now.saturating_sub(entry.kept_since);
-        if self.limits.lifetime.is_some_and(|lifetime| age >= lifetime) {
-            return self.take(key).map_or(Found::Nothing, Found::Outdated);
+        let age = now.saturating_sub(entry.statement.since);
+        let is_old = self.limits.lifetime.is_some_and(|lifetime| age >= lifetime);
+        if is_old || entry.statement.epoch != epoch {
+            let statement = Arc::clone(&entry.statement);
+            let was_kept = self.take(key).is_some();
+            return Found::Outdated { statement, was_kept };
         }
         entry.used_at = self.clock;
         Found::Kept(Arc::clone(&entry.statement))
@@ -222,12 +324,11 @@ impl StatementCache {
 
     /// Keeps a statement; returns the statements removed for it, which the server should close.
     pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> Vec<Arc<Statement>> {
-        if self.limits.capacity != 0 && statement.name.is_empty() {
+        if self.limits.capacity != 0 && !self.limits.keeps(&statement.sql) {
             return Vec::new();
         }
         self.clock += 1;
-        let (used_at, kept_since) = (self.clock, self.now);
-        let entry = Entry { statement: Arc::clone(&statement), used_at, kept_since };
+        let entry = Entry { statement: Arc::clone(&statement), used_at: self.clock };
         let mut gone: Vec<_> = self
             .entries
             .insert(statement.key().into_owned(), entry)
@@ -287,7 +388,7 @@ impl StatementCache {
 
     /// The number of statements that the server keeps.
     pub(crate) fn len(&self) -> usize {
-        if self.limits.capacity == 0 { 0 } else { self.entries.len() }
+        self.entries.values().filter(|entry| entry.statement.server_name().is_some()).count()
     }
 }
 
@@ -297,15 +398,19 @@ mod tests {
 
     impl StatementCache {
         fn kept(&mut self, key: &str) -> Option<Arc<Statement>> {
-            match self.find(key, Duration::ZERO) {
+            match self.find(key, 0, Duration::ZERO) {
                 Found::Kept(statement) => Some(statement),
-                Found::Outdated(_) | Found::Nothing => None,
+                Found::Outdated { .. } | Found::Nothing => None,
             }
         }
     }
 
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
-        let (name, sql) = (cache.name_for(sql), sql.to_owned());
+        statement_since(cache, sql, Duration::ZERO)
+    }
+
+    fn statement_since(cache: &mut StatementCache, sql: &str, since: Duration) -> Arc<Statement> {
+        let (name, sql) = (cache.name_for(sql, &[]), sql.to_owned());
         let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
         let (declared, conversions, lease) = (Vec::new(), Conversions::Owners, None);
         Arc::new(Statement {
@@ -316,8 +421,29 @@ mod tests {
             conversions,
             parameters,
             columns,
+            epoch: 0,
+            since,
+            namespace: 0,
             lease,
         })
+    }
+
+    #[test]
+    fn a_cast_settles_the_type_of_a_text() {
+        for sql in [
+            "SELECT $1::int",
+            "SELECT CAST($1 AS int)",
+            "SELECT $1 ::int, $1::text, $2",
+            "SELECT 1",
+        ] {
+            assert!(is_settled(sql, &[UNKNOWN, 23]), "{sql}");
+        }
+        for sql in ["SELECT $1", "SELECT $1::int, $1", "SELECT f($1 AS x)", "SELECT $2::int + $1"] {
+            assert!(!is_settled(sql, &[UNKNOWN, 23]), "{sql}");
+        }
+        let mut cache = cache_of(9);
+        assert_eq!(cache.name_for("SELECT $1", &[UNKNOWN]), "");
+        assert_ne!(cache.name_for("SELECT $1", &[25]), "");
     }
 
     #[test]
@@ -330,9 +456,23 @@ mod tests {
             assert!(cache.insert(Arc::new(one)).is_empty());
         }
         assert_eq!(cache.len(), 4);
-        let kept = cache.kept(&key("a", &[2, 3])).map(|statement| statement.declared.clone());
+        let kept = cache.kept(&key("a", &[2, 3], 0)).map(|statement| statement.declared.clone());
         assert_eq!(kept, Some(vec![2, 3]));
-        assert!(cache.kept(&key("a", &[20])).is_none());
+        assert!(cache.kept(&key("a", &[20], 0)).is_none());
+    }
+
+    #[test]
+    fn a_text_is_kept_for_one_epoch_and_each_namespace() {
+        let mut cache = cache_of(9);
+        let one = statement(&mut cache, "a");
+        assert!(cache.insert(Arc::clone(&one)).is_empty());
+        assert!(cache.kept(&key("a", &[], 7)).is_none());
+        assert!(matches!(
+            cache.find("a", 1, Duration::ZERO),
+            Found::Outdated { was_kept: true, .. }
+        ));
+        assert!(one.server_name().is_none());
+        assert!(cache.kept("a").is_none());
     }
 
     #[test]
@@ -340,12 +480,12 @@ mod tests {
         let mut cache = cache_of(9);
         let owners = statement(&mut cache, "a");
         let Some(mut plain) = Arc::into_inner(statement(&mut cache, "a")) else { panic!() };
-        plain.conversions = Conversions::Plain;
+        plain.conversions = Conversions::Plain { owners: 0 };
         let plain = Arc::new(plain);
         assert!(cache.insert(Arc::clone(&plain)).is_empty());
         assert!(cache.kept("a").is_none());
         assert!(cache.insert(Arc::clone(&owners)).is_empty());
-        for (key, kept) in [("a".to_owned(), owners), (plain_key("a"), plain)] {
+        for (key, kept) in [("a".to_owned(), owners), (plain_key("a", 0), plain)] {
             assert!(Arc::ptr_eq(&cache.kept(&key).unwrap(), &kept));
         }
     }
@@ -431,19 +571,19 @@ mod tests {
         let mut cache =
             StatementCache::new(CacheLimits { lifetime, ..CacheLimits::of_capacity(2) });
         let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
-        assert!(matches!(cache.find("a", at(0)), Found::Nothing));
-        let one = statement(&mut cache, "a");
+        assert!(matches!(cache.find("a", 0, at(0)), Found::Nothing));
+        let one = statement_since(&mut cache, "a", at(0));
         cache.insert(one);
         for seconds in [1, 299] {
-            assert!(matches!(cache.find("a", at(seconds)), Found::Kept(_)));
+            assert!(matches!(cache.find("a", 0, at(seconds)), Found::Kept(_)));
         }
-        assert!(matches!(cache.find("b", at(300)), Found::Nothing));
-        assert!(matches!(cache.find("a", at(300)), Found::Outdated(_)));
-        assert!(matches!(cache.find("a", at(300)), Found::Nothing));
+        assert!(matches!(cache.find("b", 0, at(300)), Found::Nothing));
+        assert!(matches!(cache.find("a", 0, at(300)), Found::Outdated { .. }));
+        assert!(matches!(cache.find("a", 0, at(300)), Found::Nothing));
         // A clock that goes backwards makes no statement old.
-        let two = statement(&mut cache, "a");
+        let two = statement_since(&mut cache, "a", at(300));
         cache.insert(two);
-        assert!(matches!(cache.find("a", at(0)), Found::Kept(_)));
+        assert!(matches!(cache.find("a", 0, at(0)), Found::Kept(_)));
     }
 
     #[test]

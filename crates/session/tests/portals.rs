@@ -36,7 +36,7 @@ fn ended(session: &mut Session<TestSink>) -> (bool, Option<String>) {
 }
 
 fn prepared(session: &mut Session<TestSink>, name: Option<&str>) -> Arc<Statement> {
-    session.prepare_owned("SELECT n FROM t", name).expect("prepare");
+    session.prepare_owned("SELECT n FROM t", name, &[]).expect("prepare");
     let described = script::row_description(&[field("n", 23)]);
     let answer = [message(b'1', &[]), message(b't', &[0, 0]), described, ready(b'T')].concat();
     session.receive_bytes(&answer);
@@ -92,7 +92,7 @@ fn a_statement_of_the_owners_is_closed_when_it_is_dropped() {
     assert_eq!(sent(&mut session), "", "it is closed with the next exchange");
     session.receive_bytes(&[text(b'C', "SELECT 1"), ready(b'I')].concat());
     script::outcomes(&mut session);
-    session.prepare_owned("SELECT 2", Some("mine")).expect("prepare");
+    session.prepare_owned("SELECT 2", Some("mine"), &[]).expect("prepare");
     assert_eq!(sent(&mut session), "C(S1)PDS");
     let closed = [message(b'3', &[]), error("ERROR", "42601", "syntax error"), ready(b'I')];
     session.receive_bytes(&closed.concat());

@@ -10,14 +10,18 @@ mod script;
 use std::sync::Arc;
 use std::time::Duration;
 
-use colonnade_columnar::Catalog;
-use colonnade_session::{Event, Session, Statement};
+use colonnade_columnar::{Catalog, Catalogs};
+use colonnade_session::{CacheLimits, Event, Session, Statement};
 use script::{Outcome, TestSink, error, field, message, play, ready, row, text};
 
 const MOOD: u32 = 99_001;
 
 fn opened(catalog: Catalog) -> Session<TestSink> {
-    let mut session = script::session_with(100, catalog);
+    opened_with(CacheLimits::of_capacity(100), catalog)
+}
+
+fn opened_with(limits: CacheLimits, catalog: Catalog) -> Session<TestSink> {
+    let mut session = script::session_with(limits, catalog);
     session.receive_bytes(&script::welcome());
     assert!(matches!(script::outcomes(&mut session).as_slice(), [Outcome::Complete { .. }]));
     session.data_to_send();
@@ -130,6 +134,31 @@ fn an_answer_that_describes_no_type_ends_the_session() {
 }
 
 #[test]
+fn a_type_is_looked_up_again_at_the_age_of_a_statement() {
+    let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
+    let lifetime = Some(Duration::from_secs(300));
+    let limits = CacheLimits { lifetime, ..CacheLimits::of_capacity(100) };
+    let mut session = opened_with(limits, Catalog::default());
+    let mut ask = |sql: &str, now, is_looked_up: bool| {
+        assert!(session.cached_statement(sql, &[], now).is_none(), "{sql}");
+        session.prepare(sql, &[]).expect("prepare");
+        session.receive_bytes(&described());
+        assert_eq!(session.is_idle(), !is_looked_up, "{sql}");
+        if is_looked_up {
+            session.receive_bytes(&looked_up());
+        }
+        assert_eq!(script::outcomes(&mut session).len(), 1);
+        session.data_to_send();
+        let mut is_kept = |now| session.cached_statement(sql, &[], now).is_some();
+        [is_kept(now), is_kept(at(299)), is_kept(at(300))]
+    };
+    // The second is as old as the type that it uses; a new text meets the type's age, too.
+    assert_eq!(ask("SELECT m, n FROM t", at(0), true), [true, true, false]);
+    assert_eq!(ask("SELECT m, n FROM u", at(200), false), [true, true, false]);
+    assert_eq!(ask("SELECT m, n FROM v", at(300), true), [true, true, true]);
+}
+
+#[test]
 fn a_look_up_that_fails_fails_the_preparation() {
     let begin = || {
         let mut session = opened(Catalog::default());
@@ -176,4 +205,23 @@ fn an_interrupted_look_up_leaves_nothing_behind() {
     assert_eq!(script::outcomes(&mut session).len(), 1);
     // The statement was prepared already, and has no user.
     assert!(closes(&session.data_to_send(), name).is_some());
+}
+
+#[test]
+fn a_server_that_cannot_tell_who_it_is_shares_nothing() {
+    let catalogs = Arc::new(Catalogs::default());
+    let mut session = opened(Catalog::default());
+    session.data_to_send();
+    session.share_catalogs(Arc::clone(&catalogs)).expect("an idle session");
+    session.prepare("SELECT m, n FROM t", &[]).expect("prepare");
+    let sent = session.data_to_send();
+    let question = b"pg_postmaster_start_time";
+    assert!(sent.windows(question.len()).any(|part| part == question), "in the same flight");
+    session.receive_bytes(&[error("ERROR", "42883", "no such function"), ready(b'I')].concat());
+    session.receive_bytes(&described());
+    session.receive_bytes(&looked_up());
+    assert!(session.is_idle() && !session.is_closed());
+    assert_eq!(script::outcomes(&mut session).len(), 1);
+    assert!(session.cached_statement("SELECT m, n FROM t", &[], Duration::ZERO).is_some());
+    assert!(catalogs.is_empty());
 }

@@ -8,7 +8,7 @@
 mod script;
 
 use colonnade_protocol::frontend::{BindExecute, EncodedParams};
-use colonnade_session::{Event, Session};
+use colonnade_session::{Conversions, Event, Session};
 use script::{Outcome, TestSink, field, message, outcomes, ready, row, text};
 
 fn opened() -> Session<TestSink> {
@@ -102,7 +102,7 @@ fn query() {
 #[test]
 fn query_whose_text_travels_along() {
     let begin = |session: &mut Session<TestSink>| {
-        session.describe("SELECT n FROM t").expect("describe");
+        session.describe("SELECT n FROM t", Conversions::Owners).expect("describe");
         session.receive_bytes(&reply("1tTZ"));
         let Some(Event::Complete(done)) = session.next_event() else { panic!("not described") };
         let (statement, sink) = (done.statement.expect("one"), TestSink::whole(&[("n", 23)]));

@@ -12,7 +12,7 @@ use crate::error::EncodeError;
 pub(super) const LENGTH_BYTES: usize = 4;
 
 /// The length field of a NULL.
-const NULL_LENGTH: [u8; LENGTH_BYTES] = (-1_i32).to_be_bytes();
+pub(super) const NULL_LENGTH: [u8; LENGTH_BYTES] = (-1_i32).to_be_bytes();
 
 /// PostgreSQL's limit on the size of a value.
 const TOO_LONG: usize = 1 << 30;

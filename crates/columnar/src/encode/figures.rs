@@ -27,18 +27,15 @@ pub(super) fn encoder(
         (Kind::Path, None) => return None,
         _ => (array.clone(), None),
     };
-    let (depth, takes_wide) = match kind {
-        Kind::Point | Kind::Line | Kind::LineSegment | Kind::Box | Kind::Circle => (1, true),
-        Kind::Path | Kind::Polygon => (2, true),
-        // Most floats of 64 bits would be rounded.
-        Kind::Floats => (1, false),
+    let depth = match kind {
+        Kind::Point | Kind::Line | Kind::LineSegment | Kind::Box | Kind::Circle => 1,
+        Kind::Path | Kind::Polygon => 2,
+        // As a sequence of Python's floats: each becomes the nearest of 32 bits.
+        Kind::Floats => 1,
         _ => return None,
     };
-    let is_taken = match floats_of(lists.data_type(), depth)? {
-        DataType::Float32 => true,
-        DataType::Float64 => takes_wide,
-        _ => false,
-    };
+    let found = floats_of(lists.data_type(), depth)?;
+    let is_taken = matches!(found, DataType::Float32 | DataType::Float64);
     let figures = Figures { kind, target: Arc::clone(target), lists, closed };
     is_taken.then(|| MadeCells::boxed(figures, nulls_of(array)))
 }
@@ -77,8 +74,7 @@ impl PushValue for Figures {
             Kind::LineSegment => floats.as_slice().try_into().ok().map(Value::LineSegment),
             Kind::Box => floats.as_slice().try_into().ok().map(Value::Box),
             Kind::Circle => floats.as_slice().try_into().ok().map(Value::Circle),
-            // The list's values were 32-bit floats.
-            Kind::Floats => Some(Value::Floats(floats.iter().map(|f| *f as f32).collect())),
+            Kind::Floats => Some(Value::Floats(narrowed(&floats)?)),
             _ if !odd.is_empty() => None,
             Kind::Path => self
                 .closed
@@ -90,6 +86,17 @@ impl PushValue for Figures {
         let value = value.ok_or_else(|| wrong("a list of another length"))?;
         self.target.encode(&value, out)
     }
+}
+
+fn narrowed(floats: &[f64]) -> Result<Vec<f32>, EncodeError> {
+    let narrow = |float: &f64| {
+        let narrow = *float as f32;
+        if narrow.is_infinite() && float.is_finite() {
+            return Err(EncodeError::Float4Overflow { given: float.to_string() });
+        }
+        Ok(narrow)
+    };
+    floats.iter().map(narrow).collect()
 }
 
 /// The floats of a list, or of the lists in it.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
-use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use colonnade_protocol::Oid;
 
-use super::cells::{MadeCells, PushValue, nulls_of, push_null};
+use super::cells::{MadeCells, NULL_LENGTH, PushValue, nulls_of, push_null};
 use super::plan::{column_encoder, refused};
 use super::{CastError, ColumnEncoder, EncodeOptions};
 use crate::arrow_value::elements;
@@ -170,9 +169,6 @@ pub(super) fn range(
 struct Ranges {
     lower: Box<dyn ColumnEncoder>,
     upper: Box<dyn ColumnEncoder>,
-    /// Which bounds are missing.
-    lower_nulls: Option<NullBuffer>,
-    upper_nulls: Option<NullBuffer>,
     fields: StructArray,
 }
 
@@ -201,8 +197,6 @@ impl Ranges {
         Ok(Some(Self {
             lower: column_encoder(subtype, -1, lower, options)?,
             upper: column_encoder(subtype, -1, upper, options)?,
-            lower_nulls: nulls_of(lower),
-            upper_nulls: nulls_of(upper),
             fields: fields.clone(),
         }))
     }
@@ -224,27 +218,44 @@ impl PushValue for Ranges {
             out.push(range_flags::EMPTY);
             return Ok(());
         }
-        let has = |nulls: &Option<NullBuffer>| nulls.as_ref().is_none_or(|n| n.is_valid(row));
-        let mut flags = 0;
-        flags |= match (has(&self.lower_nulls), self.flag("lower_inc", row, true)) {
-            (false, _) => range_flags::LOWER_INFINITE,
-            (true, true) => range_flags::LOWER_INCLUSIVE,
-            (true, false) => 0,
+        let flags_at = out.len();
+        out.push(0);
+        let lower = push_bound(&*self.lower, row, out)?;
+        let upper = push_bound(&*self.upper, row, out)?;
+        let flags = match (lower, self.flag("lower_inc", row, true)) {
+            (Bound::Missing, _) => range_flags::LOWER_INFINITE,
+            (Bound::Given, true) => range_flags::LOWER_INCLUSIVE,
+            (Bound::Given, false) => 0,
+        } | match (upper, self.flag("upper_inc", row, false)) {
+            (Bound::Missing, _) => range_flags::UPPER_INFINITE,
+            (Bound::Given, true) => range_flags::UPPER_INCLUSIVE,
+            (Bound::Given, false) => 0,
         };
-        flags |= match (has(&self.upper_nulls), self.flag("upper_inc", row, false)) {
-            (false, _) => range_flags::UPPER_INFINITE,
-            (true, true) => range_flags::UPPER_INCLUSIVE,
-            (true, false) => 0,
-        };
-        out.push(flags);
-        if has(&self.lower_nulls) {
-            self.lower.push_cell(row, out)?;
-        }
-        if has(&self.upper_nulls) {
-            self.upper.push_cell(row, out)?;
+        if let Some(place) = out.get_mut(flags_at) {
+            *place = flags;
         }
         Ok(())
     }
+}
+
+enum Bound {
+    Given,
+    Missing,
+}
+
+/// Appends the cell of a bound. One that is NULL, as NaN may be, has none.
+fn push_bound(
+    bound: &dyn ColumnEncoder,
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Result<Bound, EncodeError> {
+    let start = out.len();
+    bound.push_cell(row, out)?;
+    if out.get(start..) == Some(&NULL_LENGTH) {
+        out.truncate(start);
+        return Ok(Bound::Missing);
+    }
+    Ok(Bound::Given)
 }
 
 /// An encoder of lists of structs to a multirange.

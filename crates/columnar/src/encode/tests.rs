@@ -173,6 +173,8 @@ fn wider_and_other_layouts() {
     assert_eq!(&decoded(25, runs.clone()), &expected);
     assert_eq!(&decoded(25, runs.slice(1, 3)), &expected.slice(1, 3));
     assert_eq!(cells(23, NullArray::new(2)), [None, None]);
+    let without_values: DictionaryArray<Int8Type> = [None::<&str>, None].into_iter().collect();
+    assert_eq!(cells(23, without_values), [None, None]);
 }
 
 fn half(number: f32) -> <types::Float16Type as ArrowPrimitiveType>::Native {

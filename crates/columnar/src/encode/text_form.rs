@@ -40,6 +40,10 @@ pub(super) fn encoder(
         return Ok(Box::new(AllNull));
     }
     if let Some(indexes) = indexes(array) {
+        // It has NULLs alone, as Polars' enum without labels.
+        if indexes.values.is_empty() {
+            return Ok(Box::new(AllNull));
+        }
         let values = encoder(target, type_modifier, &indexes.values, options)?;
         return Ok(IndexedEncoder::boxed(indexes, values));
     }

@@ -1,5 +1,7 @@
 //! Catalogs that describe impossible types.
 
+use std::time::Duration;
+
 use colonnade_protocol::Oid;
 use colonnade_protocol::fuzzing::Input;
 
@@ -24,11 +26,11 @@ pub fn catalog(data: &[u8]) {
     while !input.is_empty() && asked.len() < 200 {
         let rows: Vec<_> = (0..input.below(8)).map(|_| row(&mut input)).collect();
         asked.extend(rows.iter().map(|row| row.oid));
-        catalog.learn(&[any_oid(&mut input)], &rows);
+        catalog.learn(&[any_oid(&mut input)], &rows, Duration::ZERO);
     }
     asked.sort_unstable();
     asked.dedup();
-    let types = Types::new(catalog.clone());
+    let types = Types::new(catalog.clone(), None);
     for oid in asked {
         let Some(found) = types.find(oid) else { continue };
         let _ = (found.format(), found.parameter_format(), found.has_codecs(), found.kind());

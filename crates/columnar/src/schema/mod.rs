@@ -54,6 +54,8 @@ pub enum SchemaError {
         offered: Override,
         /// The Arrow types that it can be decoded to.
         possible: &'static [&'static str],
+        /// Whether a user's codec reads the type, so that only its input is possible.
+        has_codec: bool,
     },
 }
 
@@ -70,7 +72,7 @@ impl fmt::Display for SchemaError {
                 }
                 Ok(())
             }
-            Self::Impossible { column, type_name, offered, possible } => {
+            Self::Impossible { column, type_name, offered, possible, has_codec } => {
                 write!(
                     f,
                     "schema asks for column {column:?} of type {type_name} as {offered}; possible: "
@@ -81,6 +83,13 @@ impl fmt::Display for SchemaError {
                 f.write_str(&[*possible, texts.as_slice()].concat().join(", "))?;
                 if *offered == Override::Float32 && possible.contains(&"float64") {
                     f.write_str("; \"float\" is Arrow's, of 32 bits: write \"float64\"")?;
+                }
+                if *has_codec {
+                    f.write_str(
+                        "; this connection has a codec for the type, set by set_type_codec, and \
+                         columns hold what the codec reads: reset_type_codec removes it, or use \
+                         another connection for columns",
+                    )?;
                 }
                 Ok(())
             }

@@ -1,6 +1,11 @@
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Decimal128Array, Int32Array, StringArray};
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type,
+};
+use arrow_array::{
+    Decimal128Array, DictionaryArray, Int8Array, Int32Array, ListArray, StringArray,
+};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 
 use super::*;
@@ -117,4 +122,75 @@ fn decimals_of_several_scales_share_the_largest() {
     let values: Vec<_> =
         whole.as_primitive::<arrow_array::types::Decimal128Type>().iter().collect();
     assert_eq!(values, [Some(1500), None, Some(2000), None]);
+}
+
+/// Chunks whose dictionaries have as many values each, all different.
+fn dictionaries<Key: ArrowDictionaryKeyType>(chunks: usize, values: usize) -> Vec<RecordBatch> {
+    let chunk = |number: usize| {
+        let texts = (0..values).map(|value| format!("{number}-{value}")).collect::<Vec<_>>();
+        let keys: DictionaryArray<Key> = texts.iter().map(|text| Some(text.as_str())).collect();
+        RecordBatch::try_from_iter([("d", Arc::new(keys) as ArrayRef)]).unwrap()
+    };
+    (0..chunks).map(chunk).collect()
+}
+
+#[test]
+fn dictionaries_that_outgrow_their_keys_get_wider_ones() {
+    fn check<Key: ArrowDictionaryKeyType>(chunks: usize, values: usize) {
+        let wide = concat(&dictionaries::<Key>(chunks, values)).unwrap();
+        let whole = wide.column(0).unwrap().unwrap();
+        let whole = whole.as_dictionary::<Int32Type>().downcast_dict::<StringArray>().unwrap();
+        let texts: Vec<_> = whole.into_iter().map(Option::unwrap).collect();
+        assert_eq!(texts.len(), chunks * values);
+        assert_eq!(texts.last(), Some(&&*format!("{}-{}", chunks - 1, values - 1)));
+    }
+    check::<Int8Type>(2, 100);
+    check::<UInt8Type>(3, 100);
+    check::<Int16Type>(4, 10_000);
+    check::<UInt16Type>(5, 15_000);
+}
+
+#[test]
+fn dictionaries_of_numbers_are_joined_in_keys_that_reach() {
+    let chunk = |number: i32| {
+        let keys = Int8Array::from_iter_values(0..100);
+        let values = Arc::new(Int32Array::from_iter_values(number..number + 100));
+        let column = DictionaryArray::new(keys, values);
+        RecordBatch::try_from_iter([("d", Arc::new(column) as ArrayRef)]).unwrap()
+    };
+    for (chunks, key) in [(1, DataType::Int8), (3, DataType::Int32)] {
+        let chunks: Vec<_> = (0..chunks).map(|number| chunk(number * 100)).collect();
+        let whole = concat(&chunks).unwrap().column(0).unwrap().unwrap();
+        let dictionary = whole.as_any_dictionary();
+        assert_eq!(dictionary.keys().data_type(), &key);
+        let values = dictionary.values().as_primitive::<Int32Type>();
+        assert!(values.values().iter().copied().eq(0..100 * chunks.len() as i32));
+    }
+}
+
+#[test]
+fn a_dictionary_within_a_list_that_outgrows_its_keys_is_an_error() {
+    let lists = |batch: &RecordBatch| {
+        let values = batch.column(0);
+        let item = Arc::new(Field::new("item", values.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths([values.len()]);
+        let list = ListArray::new(item, offsets, Arc::clone(values), None);
+        RecordBatch::try_from_iter([("d", Arc::new(list) as ArrayRef)]).unwrap()
+    };
+    let chunks: Vec<_> = dictionaries::<Int8Type>(2, 100).iter().map(lists).collect();
+    let text = concat(&chunks).unwrap_err().to_string();
+    assert!(text.contains("its dictionaries have too many values for their keys"), "{text}");
+    // Chunks that were never compared are joined when they are needed.
+    assert!(Table::of_chunks(chunks).unwrap().column(0).is_err());
+}
+
+#[test]
+fn a_dictionary_of_dictionaries_is_an_error_and_no_panic() {
+    let nested = |batch: &RecordBatch| {
+        let keys = Int32Array::from_iter_values(0..100);
+        let outer = DictionaryArray::new(keys, Arc::clone(batch.column(0)));
+        RecordBatch::try_from_iter([("d", Arc::new(outer) as ArrayRef)]).unwrap()
+    };
+    let chunks: Vec<_> = dictionaries::<Int8Type>(2, 100).iter().map(nested).collect();
+    assert!(concat(&chunks).and_then(|table| table.column(0)).is_err());
 }

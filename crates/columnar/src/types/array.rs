@@ -51,7 +51,7 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8], depth: usize) -> Result<V
         });
     }
     cursor.finish()?;
-    Ok(Value::List(List { dimensions: head.lengths().to_vec(), elements }))
+    Ok(Value::List(List { dimensions: head.lengths().collect(), elements }))
 }
 
 /// Replaces `cells` by the cells of the elements; returns false if there are several dimensions.
@@ -108,7 +108,11 @@ pub fn encode_head(
     Ok(())
 }
 
-fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, LayoutFault> {
+/// Reads the header of an array whose elements are of this type.
+pub(super) fn checked_head<'a>(
+    cursor: &mut Cursor<'a>,
+    expected: Oid,
+) -> Result<ArrayHead<'a>, LayoutFault> {
     let head = ArrayHead::read(cursor)?;
     if head.element != expected {
         return Err(LayoutFault::PartType { expected, actual: head.element });
@@ -146,7 +150,7 @@ impl ListWire for ArrayWire {
         lengths: &mut Vec<usize>,
     ) -> Result<usize, LayoutFault> {
         let head = checked_head(cursor, self.element)?;
-        lengths.extend_from_slice(head.lengths());
+        lengths.extend(head.lengths());
         Ok(head.count)
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn encode_vector(list: &List<'_>, out: &mut Vec<u8>) -> Result<(), En
 }
 
 /// The number of dimensions that begin, or end, at the boundary before an element.
-fn boundaries(dimensions: &[usize], index: usize) -> usize {
+pub(super) fn boundaries(dimensions: &[usize], index: usize) -> usize {
     let mut size = 1_usize;
     let is_boundary = |length: &&usize| {
         size = size.saturating_mul(**length);

@@ -80,7 +80,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), LayoutFault> {
+pub(super) fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), LayoutFault> {
     let actual = cursor.int()?;
     if usize::try_from(actual) == Ok(expected) {
         return Ok(());
@@ -88,7 +88,10 @@ fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), LayoutFault
     Err(LayoutFault::FieldCount { expected, actual })
 }
 
-fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, LayoutFault> {
+pub(super) fn read_field(
+    cursor: &mut Cursor<'_>,
+    attribute: &Attribute,
+) -> Result<Span, LayoutFault> {
     let expected = attribute.pg_type.oid;
     match cursor.typed_cell()? {
         (actual, cell) if actual == expected => Ok(cell),

@@ -42,6 +42,7 @@ mod primitive;
 mod printed;
 mod range;
 mod record;
+mod server_text;
 mod single_byte;
 mod snapshot;
 mod sparsevec;
@@ -75,9 +76,10 @@ pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata
 pub use self::extensions::EXTENSION_TYPES;
 pub(crate) use self::extensions::{printed_line, unprinted_line};
 pub(crate) use self::range::flags as range_flags;
+pub use self::record::RECORDS;
 pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
-pub(crate) use self::written::TextForm;
+pub(crate) use self::written::{TextForm, encode as encode_in_text};
 
 /// All known types, ordered by OID. Name, OID, OID of its array, send function, codec.
 pub static TYPES: &[PgType] = &[
@@ -401,14 +403,20 @@ pub fn type_of(oid: Oid) -> Option<&'static PgType> {
 
 /// A column's builder, and the format in which to request its values.
 ///
-/// The server makes casts to text that the type itself lacks: the column is requested in the text
-/// format. An impossible cast is returned as the error.
+/// Casts to text that the type itself lacks: if the text depends on the server's settings, the
+/// values are printed here, and otherwise the column is requested in the text format. An impossible
+/// cast is returned as the error.
 pub(crate) fn column_builder(
     pg_type: &Type,
     request: &Request,
 ) -> Result<(Built, Format), Override> {
     if let Some(built) = pg_type.builder(request) {
         return Ok((built, pg_type.format()));
+    }
+    let is_text =
+        matches!(request.cast, Some(Override::Utf8 | Override::LargeUtf8 | Override::Utf8View));
+    if let Some(printing) = server_text::builder(pg_type, request).filter(|_| is_text) {
+        return Ok((printing, Format::Binary));
     }
     match (&request.cast, (text::TEXT.builder)(request)) {
         (Some(Override::Utf8 | Override::LargeUtf8 | Override::Utf8View), Some(built)) => {

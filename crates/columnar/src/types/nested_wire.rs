@@ -37,6 +37,15 @@ impl<'a> Cursor<'a> {
         Ok(*taken)
     }
 
+    /// `count` runs of `N` bytes.
+    #[inline]
+    fn chunks<const N: usize>(&mut self, count: usize) -> Result<&'a [[u8; N]], LayoutFault> {
+        let (chunks, _) = self.rest().as_chunks::<N>();
+        let taken = chunks.get(..count).ok_or(LayoutFault::Truncated)?;
+        self.position += count * N;
+        Ok(taken)
+    }
+
     pub(super) fn byte(&mut self) -> Result<u8, LayoutFault> {
         self.take::<1>().map(|[byte]| byte)
     }
@@ -157,17 +166,19 @@ fn push_alike<const STRIDE: usize>(bytes: &[u8], start: usize, cells: &mut Vec<S
 }
 
 /// The header of an array: its dimensions and its element type.
-pub(super) struct ArrayHead {
-    lengths: [usize; DIMENSIONS_MAX],
-    dimensions: usize,
+pub(super) struct ArrayHead<'a> {
+    /// For each dimension, outermost first, its length, which is checked, and its lower bound. They
+    /// stay as they came: few callers ask for them, and this runs for every array of a column.
+    dimensions: &'a [[u8; 8]],
     /// The product of the dimensions; not more cells than the value's bytes can hold.
     pub(super) count: usize,
     pub(super) element: Oid,
 }
 
-impl ArrayHead {
+impl<'a> ArrayHead<'a> {
     /// Reads the header. An array without elements has no dimensions, whatever it claims.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
+    #[inline]
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Self, LayoutFault> {
         let claimed = cursor.int()?;
         let dimensions = usize::try_from(claimed)
             .ok()
@@ -175,25 +186,36 @@ impl ArrayHead {
             .ok_or(LayoutFault::DimensionCount(claimed))?;
         let _has_nulls = cursor.int()?;
         let element = cursor.oid()?;
-        let mut lengths = [0; DIMENSIONS_MAX];
-        let mut count = usize::from(dimensions > 0);
-        for length in lengths.iter_mut().take(dimensions) {
-            let claimed = cursor.int()?;
-            let _lower_bound = cursor.int()?;
-            *length =
+        let dimensions = cursor.chunks(dimensions)?;
+        let mut count = usize::from(!dimensions.is_empty());
+        for dimension in dimensions {
+            let claimed = length_of(dimension);
+            let length =
                 usize::try_from(claimed).map_err(|_| LayoutFault::DimensionLength(claimed))?;
-            count = count.saturating_mul(*length);
+            count = count.saturating_mul(length);
         }
         // A cell's length takes at least four bytes.
         if count > cursor.left() / 4 {
             return Err(LayoutFault::Truncated);
         }
-        let dimensions = if count == 0 { 0 } else { dimensions };
-        Ok(Self { lengths, dimensions, count, element })
+        let dimensions = if count == 0 { &[] } else { dimensions };
+        Ok(Self { dimensions, count, element })
     }
 
     /// The length of each dimension, outermost first.
-    pub(super) fn lengths(&self) -> &[usize] {
-        self.lengths.get(..self.dimensions).unwrap_or(&[])
+    #[inline]
+    pub(super) fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
+        // `read` has refused negative ones.
+        self.dimensions.iter().map(|dimension| usize::try_from(length_of(dimension)).unwrap_or(0))
     }
+
+    /// The index of the first element of each dimension.
+    pub(super) fn lower_bounds(&self) -> impl ExactSizeIterator<Item = i32> + use<'a> {
+        self.dimensions.iter().map(|[.., a, b, c, d]| i32::from_be_bytes([*a, *b, *c, *d]))
+    }
+}
+
+#[inline]
+fn length_of([a, b, c, d, ..]: &[u8; 8]) -> i32 {
+    i32::from_be_bytes([*a, *b, *c, *d])
 }

@@ -146,7 +146,7 @@ impl Print for Cidr {
     }
 }
 
-fn print(network: &Network, out: &mut Vec<u8>) {
+pub(super) fn print(network: &Network, out: &mut Vec<u8>) {
     // Writing to a vector does not fail.
     let _ = match network.address {
         IpAddr::V4(address) => write!(out, "{address}"),

@@ -50,14 +50,14 @@ pub(super) fn multirange_builder(subtype: &Type, request: &Request) -> Built {
 }
 
 /// A range in the wire format.
-struct Frame {
+pub(super) struct Frame {
     flags: u8,
-    lower: Span,
-    upper: Span,
+    pub(super) lower: Span,
+    pub(super) upper: Span,
 }
 
 impl Frame {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
         let flags = cursor.byte()?;
         let contradicts =
             |inclusive, infinite| flags & inclusive != 0 && flags & (infinite | EMPTY) != 0;
@@ -79,7 +79,7 @@ impl Frame {
         Ok(Self { flags, lower, upper })
     }
 
-    fn has(&self, flag: u8) -> bool {
+    pub(super) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
-use colonnade_protocol::{Format, Span};
+use colonnade_protocol::{Format, Oid, Span};
 
 use super::composite::StructBuilder;
 use super::nested_wire::Cursor;
@@ -17,6 +17,9 @@ use crate::column::{ColumnBuilder, Fields};
 use crate::error::LayoutFault;
 use crate::error::Reason;
 use crate::value::{OfType, Value};
+
+/// `record` and `record[]`, whose values can have fields of any type.
+pub const RECORDS: [Oid; 2] = [2249, 2287];
 
 /// The maximum nesting of a record, whose value alone determines its content.
 const DEPTH_MAX: usize = 64;

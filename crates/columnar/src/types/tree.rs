@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use colonnade_protocol::{Format, Oid};
 
 use super::{
-    Built, Kind, PgType, RANGES, Request, TYPES, array, array_text, composite, enumeration, opaque,
-    printed_line, range, record, text, type_of, varlen, written,
+    Built, Kind, PgType, RANGES, RECORDS, Request, TYPES, array, array_text, composite,
+    enumeration, opaque, printed_line, range, record, text, type_of, varlen, written,
 };
 use crate::catalog::Types;
 use crate::error::{EncodeError, Reason};
@@ -126,8 +126,8 @@ static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
         let vector = add(oid, name.to_owned(), Shape::Array(Arc::new(Type::of_line(element))));
         let _ = add(array_oid, format!("{name}[]"), Shape::Array(vector));
     }
-    let record = add(2249, "record".to_owned(), Shape::Record(Types::default()));
-    let _ = add(2287, "record[]".to_owned(), Shape::Array(record));
+    let record = add(RECORDS[0], "record".to_owned(), Shape::Record(Types::default()));
+    let _ = add(RECORDS[1], "record[]".to_owned(), Shape::Array(record));
     types.sort_by_key(|made| made.oid);
     types
 });

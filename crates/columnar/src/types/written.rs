@@ -12,7 +12,7 @@ use colonnade_protocol::{Format, Oid};
 
 use super::extensions::printed_line;
 use super::tree::{Attribute, Shape, Type};
-use super::{PgType, array_text, built_in, float_text, text, type_of};
+use super::{PgType, array_text, built_in, float_text, network, text, type_of};
 use crate::calendar::{DAY_US, civil_from_days, clock_from_us};
 use crate::error::{EncodeError, Place};
 use crate::interval_text::interval_text;
@@ -73,8 +73,8 @@ impl TextForm {
     }
 }
 
-/// Appends the text format of a value whose type has no other.
-pub(super) fn encode(
+/// Appends the text format of a value.
+pub(crate) fn encode(
     pg_type: &Type,
     value: &Value<'_>,
     out: &mut Vec<u8>,
@@ -194,16 +194,20 @@ fn quoted(pg_type: &Type, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), En
     if out.len() >= BYTES_END { Err(EncodeError::TooLong { bytes: out.len() }) } else { Ok(()) }
 }
 
-/// In a notation that the server reads under any of its settings.
-fn scalar(line: &PgType, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+/// As the server prints it in ISO style with all digits, which it reads under any of its settings.
+pub(super) fn scalar(
+    line: &PgType,
+    value: &Value<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
     let written = match value {
-        Value::Bool(is_true) => write!(out, "{is_true}"),
+        Value::Bool(is_true) => out.write_all(if *is_true { b"t" } else { b"f" }),
         Value::UInt(place) if line.name == "pg_lsn" => {
             write!(out, "{:X}/{:X}", place >> 32, place & u64::from(u32::MAX))
         }
         Value::Int(number) => write!(out, "{number}"),
         Value::UInt(number) => write!(out, "{number}"),
-        Value::Float(number) => write!(out, "{number:e}"),
+        Value::Float(number) => write!(out, "{}", float8(*number)),
         Value::Float32(number) => {
             let mut digits = String::new();
             float_text::print_float4(*number, &mut digits);
@@ -219,9 +223,15 @@ fn scalar(line: &PgType, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Enc
             out.extend_from_slice(b"\\x");
             bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
         }
-        Value::Uuid(bytes) => bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}")),
+        Value::Uuid(bytes) => bytes.iter().enumerate().try_for_each(|(index, byte)| {
+            let dash = if matches!(index, 4 | 6 | 8 | 10) { "-" } else { "" };
+            write!(out, "{dash}{byte:02x}")
+        }),
         Value::Bits(bits) => print_bits(bits, out),
-        Value::Network(network) => write!(out, "{}/{}", network.address, network.prefix),
+        Value::Network(network) => {
+            network::print(network, out);
+            Ok(())
+        }
         Value::Tid { block, offset } => write!(out, "({block},{offset})"),
         Value::Snapshot { xmin, xmax, running } => {
             let running: Vec<_> = running.iter().map(u64::to_string).collect();
@@ -247,6 +257,12 @@ fn scalar(line: &PgType, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Enc
     };
     // Writing to a vector does not fail.
     written.map_err(|_| EncodeError::TextOnly { given: value.describe() })
+}
+
+fn float8(number: f64) -> String {
+    let mut digits = String::new();
+    float_text::print_float8(number, &mut digits);
+    digits
 }
 
 fn print_bits(bits: &Bits<'_>, out: &mut Vec<u8>) -> std::io::Result<()> {
@@ -283,7 +299,12 @@ fn print_moment(value: &Value<'_>, out: &mut Vec<u8>) -> std::io::Result<()> {
             let sign = if offset_s < 0 { '-' } else { '+' };
             let (hours, minutes, seconds, _) =
                 clock_from_us(i64::from(offset_s).abs().saturating_mul(1_000_000));
-            write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}")
+            write!(out, "{sign}{hours:02}")?;
+            match (minutes, seconds) {
+                (0, 0) => Ok(()),
+                (minutes, 0) => write!(out, ":{minutes:02}"),
+                (minutes, seconds) => write!(out, ":{minutes:02}:{seconds:02}"),
+            }
         }
         Value::Interval { months, days, micros } => {
             write!(out, "{}", interval_text(months, days, micros))
@@ -302,20 +323,25 @@ fn print_day(days: i64, out: &mut Vec<u8>) -> std::io::Result<&'static str> {
 
 fn print_clock(micros: i64, out: &mut Vec<u8>) -> std::io::Result<()> {
     let (hours, minutes, seconds, micros) = clock_from_us(micros);
-    write!(out, "{hours:02}:{minutes:02}:{seconds:02}.{micros:06}")
+    write!(out, "{hours:02}:{minutes:02}:{seconds:02}")?;
+    if micros == 0 {
+        return Ok(());
+    }
+    write!(out, "{}", format!(".{micros:06}").trim_end_matches('0'))
 }
 
 fn print_figure(value: &Value<'_>, out: &mut Vec<u8>) -> std::io::Result<()> {
+    let point = |x: &f64, y: &f64| format!("({},{})", float8(*x), float8(*y));
     let joined = |points: &[[f64; 2]]| {
-        let points: Vec<_> = points.iter().map(|[x, y]| format!("({x:e},{y:e})")).collect();
+        let points: Vec<_> = points.iter().map(|[x, y]| point(x, y)).collect();
         points.join(",")
     };
     match value {
-        Value::Point([x, y]) => write!(out, "({x:e},{y:e})"),
-        Value::Line([a, b, c]) => write!(out, "{{{a:e},{b:e},{c:e}}}"),
-        Value::LineSegment([x, y, u, v]) => write!(out, "[({x:e},{y:e}),({u:e},{v:e})]"),
-        Value::Box([x, y, u, v]) => write!(out, "({x:e},{y:e}),({u:e},{v:e})"),
-        Value::Circle([x, y, radius]) => write!(out, "<({x:e},{y:e}),{radius:e}>"),
+        Value::Point([x, y]) => write!(out, "{}", point(x, y)),
+        Value::Line([a, b, c]) => write!(out, "{{{},{},{}}}", float8(*a), float8(*b), float8(*c)),
+        Value::LineSegment([x, y, u, v]) => write!(out, "[{},{}]", point(x, y), point(u, v)),
+        Value::Box([x, y, u, v]) => write!(out, "{},{}", point(x, y), point(u, v)),
+        Value::Circle([x, y, radius]) => write!(out, "<{},{}>", point(x, y), float8(*radius)),
         Value::Path { is_closed: false, points } => write!(out, "[{}]", joined(points)),
         Value::Path { points, .. } | Value::Polygon(points) => {
             write!(out, "({})", joined(points))
@@ -371,37 +397,37 @@ mod tests {
         let snapshot = Value::Snapshot { xmin: 1, xmax: 9, running: vec![3, 5] };
         let bits = Value::Bits(Bits { len: 9, bytes: vec![0b1010_0000, 0x80].into() });
         let cases = [
-            (16, Value::Bool(true), "true"),
+            (16, Value::Bool(true), "t"),
             (17, Value::Bytes(vec![0, 255].into()), r"\\x00ff"),
             (18, Value::Bytes(vec![0].into()), ""),
             (18, Value::Bytes(vec![200].into()), r"\\310"),
             (20, Value::Int(i64::MIN), "-9223372036854775808"),
             (700, Value::Float32(0.1), "0.1"),
-            (701, Value::Float(-1e300), "-1e300"),
+            (701, Value::Float(-1e300), "-1e+300"),
             (701, Value::Float(f64::NAN), "NaN"),
-            (701, Value::Float(f64::NEG_INFINITY), "-inf"),
+            (701, Value::Float(f64::NEG_INFINITY), "-Infinity"),
             (1082, Value::Date(0), "1970-01-01"),
             (1082, Value::Date(-719_163), "0001-12-31 BC"),
             (1082, Value::DateInfinity(Sign::Negative), "-infinity"),
-            (1083, Value::Time(86_400_000_000), "24:00:00.000000"),
+            (1083, Value::Time(86_400_000_000), "24:00:00"),
             (1114, Value::Timestamp(-1), "1969-12-31 23:59:59.999999"),
             (1184, Value::TimestampTz(1), "1970-01-01 00:00:00.000001+00"),
             (1184, Value::TimestampInfinity(Sign::Positive), "infinity"),
             (1186, interval, "-1 years -2 mons +3 days 00:00:00.000001"),
             (1186, Value::IntervalInfinity(Sign::Positive), "infinity"),
-            (1266, Value::TimeTz { micros: 0, offset_s: -3_661 }, "00:00:00.000000-01:01:01"),
+            (1266, Value::TimeTz { micros: 0, offset_s: -3_661 }, "00:00:00-01:01:01"),
             (1562, bits, "101000001"),
             (1700, Value::Numeric("1.50".into()), "1.50"),
-            (2950, Value::Uuid([7; 16]), "07070707070707070707070707070707"),
+            (2950, Value::Uuid([7; 16]), "07070707-0707-0707-0707-070707070707"),
             (3220, Value::UInt(0x16_B374_D848), "16/B374D848"),
             (5069, Value::UInt(u64::MAX), "18446744073709551615"),
             (27, Value::Tid { block: 1, offset: 2 }, "(1,2)"),
             (5038, snapshot, "1:9:3,5"),
-            (600, Value::Point([1.0, -2.5]), "(1e0,-2.5e0)"),
-            (628, Value::Line([1.0, 2.0, 3.0]), "{1e0,2e0,3e0}"),
-            (718, Value::Circle([0.0, 0.0, 1.0]), "<(0e0,0e0),1e0>"),
-            (602, Value::Path { is_closed: false, points: vec![[0.0, 1.0]] }, "[(0e0,1e0)]"),
-            (602, Value::Path { is_closed: true, points: vec![[0.0, 1.0]] }, "((0e0,1e0))"),
+            (600, Value::Point([1.0, -2.5]), "(1,-2.5)"),
+            (628, Value::Line([1.0, 2.0, 3.0]), "{1,2,3}"),
+            (718, Value::Circle([0.0, 0.0, 1.0]), "<(0,0),1>"),
+            (602, Value::Path { is_closed: false, points: vec![[0.0, 1.0]] }, "[(0,1)]"),
+            (602, Value::Path { is_closed: true, points: vec![[0.0, 1.0]] }, "((0,1))"),
             (869, Value::Text("::1/64".into()), "::1/64"),
             (
                 22,
@@ -433,7 +459,7 @@ mod tests {
             Value::Multirange(vec![bounds(), Range::Empty]),
             Value::Text("".into()),
         ]);
-        let expected = r#"("{\"(1e0,1e0),(1e0,1e0)\";NULL}","empty","{[\"'a'\",),empty}","")"#;
+        let expected = r#"("{\"(1,1),(1,1)\";NULL}","empty","{[\"'a'\",),empty}","")"#;
         assert_eq!(written(&made, &value).unwrap(), expected);
     }
 

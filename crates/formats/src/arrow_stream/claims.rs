@@ -48,6 +48,20 @@ pub(super) fn excess(message: &Message<'_>, body: &[u8]) -> Option<String> {
         .then(|| format!("a message claims {claimed} bytes of decompressed data"))
 }
 
+/// The columns of a message, and the parts of columns.
+pub(super) fn columns(message: &Message<'_>) -> u64 {
+    let nodes = batch(message).and_then(|batch| batch.nodes());
+    nodes.map_or(0, |nodes| nodes.len() as u64)
+}
+
+/// The values of all columns and their parts. Those of nulls and of runs need no bytes in a
+/// message, but a reader makes an object of each.
+pub(super) fn values(message: &Message<'_>) -> u64 {
+    let nodes = batch(message).and_then(|batch| batch.nodes());
+    let lengths = nodes.into_iter().flatten().map(|node| node.length().unsigned_abs());
+    lengths.fold(0, u64::saturating_add)
+}
+
 /// The bytes that the buffers of a message claim, decompressed.
 pub(super) fn decoded_bytes(message: &Message<'_>, body: &[u8]) -> u64 {
     let compressed = batch(message).filter(|batch| batch.compression().is_some());

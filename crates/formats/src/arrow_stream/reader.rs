@@ -18,6 +18,10 @@ const PREFIX_BYTES: usize = 8;
 const METADATA_BYTES_MAX: usize = 1 << 26;
 /// What a message's own claim reserves at once; more memory follows as the bytes arrive.
 const RESERVED_BYTES_MAX: usize = 1 << 24;
+/// What the objects take that are made of a message, and of each column and part of a column in it.
+/// A batch of no bytes has them, too.
+const MESSAGE_PRICE: u64 = 512;
+const COLUMN_PRICE: u64 = 256;
 
 /// Why a stream cannot be read.
 #[derive(Debug)]
@@ -55,32 +59,33 @@ enum Part {
 /// A reader of one stream. After an error it must not be used.
 pub struct StreamReader {
     decoder: StreamDecoder,
-    /// The beginning of the current message.
-    message: Vec<u8>,
-    /// The part that the message is complete with, once it has `wanted` bytes.
+    /// The prefix and the metadata of the current message. The values of its body are kept, so they
+    /// have memory of their own.
+    head: Vec<u8>,
+    body: Vec<u8>,
+    /// The part that is complete once its bytes are `wanted`.
     part: Part,
     wanted: usize,
-    /// Where the body of the current message begins.
-    body_from: usize,
     counts: Counts,
     /// What the end mark says, once it was read.
     marked: Option<Counts>,
     is_at_end: bool,
-    /// The most bytes that the buffers of all messages may have, decompressed.
+    /// The most memory that the table may take.
     bytes_max: u64,
-    /// The bytes that they have so far.
+    /// What it takes so far.
     bytes: u64,
 }
 
 impl StreamReader {
-    /// A reader of a stream whose buffers have at most `bytes_max` bytes, decompressed.
+    /// A reader of a stream that may take `bytes_max` bytes of memory. The bytes of its messages
+    /// count, decompressed and at least one for each value, and the objects made of them.
     pub fn new(bytes_max: u64) -> Self {
         Self {
             decoder: StreamDecoder::new(),
-            message: Vec::new(),
+            head: Vec::new(),
+            body: Vec::new(),
             part: Part::Prefix,
             wanted: PREFIX_BYTES,
-            body_from: 0,
             counts: Counts::default(),
             marked: None,
             is_at_end: false,
@@ -106,12 +111,12 @@ impl StreamReader {
             if self.is_at_end {
                 return Err(invalid("there are bytes after its end"));
             }
-            let missing = self.wanted - self.message.len();
+            let missing = self.wanted - self.arrived().len();
             let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
-            self.message.extend_from_slice(taken);
+            self.arrived().extend_from_slice(taken);
             bytes = rest;
             // A part of no bytes is complete at once: a message may have no body.
-            while !self.is_at_end && self.message.len() == self.wanted {
+            while !self.is_at_end && self.arrived().len() == self.wanted {
                 batches.extend(self.advance()?);
             }
         }
@@ -133,6 +138,14 @@ impl StreamReader {
         Ok(self.counts)
     }
 
+    /// The bytes of the current part; the metadata follow the prefix.
+    fn arrived(&mut self) -> &mut Vec<u8> {
+        match self.part {
+            Part::Prefix | Part::Metadata => &mut self.head,
+            Part::Body => &mut self.body,
+        }
+    }
+
     /// Goes on from a complete part.
     fn advance(&mut self) -> Result<Option<RecordBatch>, Fault> {
         match self.part {
@@ -143,14 +156,14 @@ impl StreamReader {
     }
 
     fn take_prefix(&mut self) -> Result<(), Fault> {
-        if POISON.starts_with(&self.message) {
+        if POISON.starts_with(&self.head) {
             return Err(Fault::Incomplete(format!(
                 "the server failed after {} rows in {} batches, and said so in the stream",
                 self.counts.rows, self.counts.batches
             )));
         }
         let [marker, length] = [0, 4].map(|from| {
-            let word = self.message.get(from..from + 4);
+            let word = self.head.get(from..from + 4);
             word.and_then(|word| <[u8; 4]>::try_from(word).ok()).unwrap_or_default()
         });
         if marker != CONTINUATION {
@@ -161,8 +174,13 @@ impl StreamReader {
             return Err(invalid(format_args!("a message claims {length} bytes of metadata")));
         }
         self.is_at_end = length == 0;
+        if !self.is_at_end {
+            // Before the metadata arrive, and take memory.
+            self.count(MESSAGE_PRICE + length as u64)?;
+        }
         self.part = Part::Metadata;
-        self.want(length);
+        self.wanted = PREFIX_BYTES + length;
+        self.reserve(length);
         Ok(())
     }
 
@@ -170,32 +188,34 @@ impl StreamReader {
         let message = claims::message(self.metadata()).map_err(invalid)?;
         let length = usize::try_from(message.bodyLength());
         let length = length.map_err(|_| invalid("a message claims a body of negative length"))?;
+        let columns = claims::columns(&message);
         if self.marked.is_some() {
             return Err(invalid("there is a message after the end mark"));
         }
+        self.count(columns.saturating_mul(COLUMN_PRICE))?;
         // Before the body arrives, and takes memory.
         self.check_room(length as u64)?;
         self.part = Part::Body;
-        self.body_from = self.wanted;
-        self.want(length);
+        self.wanted = length;
+        self.reserve(length);
         Ok(())
     }
 
     fn take_message(&mut self) -> Result<Option<RecordBatch>, Fault> {
         let message = claims::message(self.metadata()).map_err(invalid)?;
         let marked = Counts::of(&message);
-        let body = self.message.get(self.body_from..).unwrap_or_default();
-        if let Some(excess) = claims::excess(&message, body) {
+        if let Some(excess) = claims::excess(&message, &self.body) {
             return Err(invalid(excess));
         }
-        let bytes = claims::decoded_bytes(&message, body);
-        self.check_room(bytes)?;
-        let is_bodiless = body.is_empty() && message.header_as_record_batch().is_some();
-        self.bytes = self.bytes.saturating_add(bytes);
-        let mut bytes = Buffer::from_vec(std::mem::take(&mut self.message));
+        let bytes = claims::decoded_bytes(&message, &self.body).max(claims::values(&message));
+        let is_bodiless = self.body.is_empty() && message.header_as_record_batch().is_some();
+        self.count(bytes)?;
+        let mut head = Buffer::from_vec(std::mem::take(&mut self.head));
+        let mut body = Buffer::from_vec(std::mem::take(&mut self.body));
         self.part = Part::Prefix;
         self.wanted = PREFIX_BYTES;
-        let mut batch = contained(|| self.decoder.decode(&mut bytes)).map_err(invalid)?;
+        contained(|| self.decoder.decode(&mut head)).map_err(invalid)?;
+        let mut batch = contained(|| self.decoder.decode(&mut body)).map_err(invalid)?;
         if is_bodiless {
             // arrow-rs decodes it when it sees the bytes that follow, and takes none of them.
             let mut following = Buffer::from(CONTINUATION);
@@ -224,7 +244,13 @@ impl StreamReader {
         Ok(None)
     }
 
-    /// An error if the table may not have so many bytes more.
+    /// Counts what the table takes more; an error if that is too much.
+    fn count(&mut self, more: u64) -> Result<(), Fault> {
+        self.check_room(more)?;
+        self.bytes = self.bytes.saturating_add(more);
+        Ok(())
+    }
+
     fn check_room(&self, more: u64) -> Result<(), Fault> {
         if self.bytes.saturating_add(more) <= self.bytes_max {
             return Ok(());
@@ -238,13 +264,12 @@ impl StreamReader {
     }
 
     fn metadata(&self) -> &[u8] {
-        self.message.get(PREFIX_BYTES..).unwrap_or_default()
+        self.head.get(PREFIX_BYTES..).unwrap_or_default()
     }
 
-    fn want(&mut self, length: usize) {
-        self.wanted = self.wanted.saturating_add(length);
+    fn reserve(&mut self, length: usize) {
         let most = RESERVED_BYTES_MAX.min(usize::try_from(self.bytes_max).unwrap_or(usize::MAX));
-        self.message.reserve_exact(length.min(most));
+        self.arrived().reserve_exact(length.min(most));
     }
 }
 

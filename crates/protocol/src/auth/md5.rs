@@ -3,8 +3,8 @@
 use postgres_protocol::authentication::md5_hash;
 
 /// `md5` and the digest of the digest of password and user, salted.
-pub(super) fn digest(user: &str, password: &str, salt: [u8; 4]) -> String {
-    md5_hash(user.as_bytes(), password.as_bytes(), salt)
+pub(super) fn digest(user: &str, password: &[u8], salt: [u8; 4]) -> String {
+    md5_hash(user.as_bytes(), password, salt)
 }
 
 #[cfg(test)]
@@ -15,7 +15,7 @@ mod tests {
     #[test]
     fn digest_is_salted_twice() {
         assert_eq!(
-            digest("ada", "correct horse", [0x93, 0xe6, 0x01, 0x7f]),
+            digest("ada", b"correct horse", [0x93, 0xe6, 0x01, 0x7f]),
             "md5e6160127452b7e628c95ec4ff4921a1c"
         );
     }

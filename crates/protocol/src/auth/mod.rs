@@ -46,7 +46,7 @@ pub enum AuthStep {
 /// use colonnade_protocol::auth::{AuthPolicy, AuthStep, Authenticator, ChannelBinding};
 ///
 /// let policy = AuthPolicy { require_auth: "md5,scram-sha-256".parse()?, ..AuthPolicy::default() };
-/// let mut auth = Authenticator::new("ada", Some("lovelace"), ChannelBinding::NotUsed, policy);
+/// let mut auth = Authenticator::new("ada", Some(b"lovelace"), ChannelBinding::NotUsed, policy);
 /// let mut out = Vec::new();
 /// let request = Message::AuthenticationMd5Password { salt: [1, 2, 3, 4] };
 /// assert_eq!(auth.respond(&request, &mut out)?, AuthStep::Continue);
@@ -57,7 +57,7 @@ pub enum AuthStep {
 pub struct Authenticator {
     user: String,
     /// Never empty: servers do not accept empty passwords, so one counts as none.
-    password: Option<String>,
+    password: Option<Vec<u8>>,
     channel_binding: ChannelBinding,
     policy: AuthPolicy,
     state: State,
@@ -83,16 +83,17 @@ enum State {
 }
 
 impl Authenticator {
-    /// Prepares to authenticate `user`. An empty password counts as none.
+    /// Prepares to authenticate `user`. An empty password counts as none. Its bytes go as they are,
+    /// in whatever encoding the role has got its password.
     pub fn new(
         user: &str,
-        password: Option<&str>,
+        password: Option<&[u8]>,
         channel_binding: ChannelBinding,
         policy: AuthPolicy,
     ) -> Self {
         Self {
             user: user.to_owned(),
-            password: password.filter(|password| !password.is_empty()).map(str::to_owned),
+            password: password.filter(|password| !password.is_empty()).map(<[u8]>::to_vec),
             channel_binding,
             policy,
             state: State::Start,
@@ -117,7 +118,7 @@ impl Authenticator {
             }
             (State::Start, Message::AuthenticationMd5Password { salt }) => {
                 let password = self.password_for(AuthMethod::Md5)?;
-                frontend::password(out, &md5::digest(&self.user, password, *salt))?;
+                frontend::password(out, md5::digest(&self.user, password, *salt).as_bytes())?;
                 State::PasswordSent
             }
             (State::Start, Message::AuthenticationSasl(offered)) => {
@@ -186,7 +187,7 @@ impl Authenticator {
     }
 
     /// The password, if the policy lets it be used with this method.
-    fn password_for(&self, method: AuthMethod) -> Result<&str, AuthError> {
+    fn password_for(&self, method: AuthMethod) -> Result<&[u8], AuthError> {
         if !self.policy.require_auth.allows(method) {
             return Err(AuthError::MethodForbidden { method: method.name() });
         }

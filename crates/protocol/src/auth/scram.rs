@@ -34,7 +34,7 @@ pub(super) struct Scram {
 }
 
 impl Scram {
-    pub(super) fn new(password: &str, binding: Binding) -> Self {
+    pub(super) fn new(password: &[u8], binding: Binding) -> Self {
         let (mechanism, binding) = match binding {
             Binding::TlsServerEndPoint(data) => {
                 (MECHANISM_PLUS, sasl::ChannelBinding::tls_server_end_point(data))
@@ -42,7 +42,7 @@ impl Scram {
             Binding::NotOffered => (MECHANISM, sasl::ChannelBinding::unrequested()),
             Binding::None => (MECHANISM, sasl::ChannelBinding::unsupported()),
         };
-        Self { inner: sasl::ScramSha256::new(password.as_bytes(), binding), mechanism }
+        Self { inner: sasl::ScramSha256::new(password, binding), mechanism }
     }
 
     pub(super) fn mechanism(&self) -> &'static str {

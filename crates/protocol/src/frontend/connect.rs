@@ -2,7 +2,7 @@
 //! its connection. The first messages have no tag.
 
 use super::LocalError;
-use super::writer::{bare, counted, message, patch, text};
+use super::writer::{bare, bytes, counted, message, patch, text};
 
 const PROTOCOL_3_0: u32 = 3 << 16;
 const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
@@ -74,8 +74,8 @@ pub fn startup<'a>(
 }
 
 /// Sends a password, in clear text or as its MD5 digest.
-pub fn password(out: &mut Vec<u8>, password: &str) -> Result<(), LocalError> {
-    message(out, b'p', "PasswordMessage", |out| text(out, "password", password))
+pub fn password(out: &mut Vec<u8>, password: &[u8]) -> Result<(), LocalError> {
+    message(out, b'p', "PasswordMessage", |out| bytes(out, "password", password))
 }
 
 /// Chooses a SASL mechanism and sends the client's first message.

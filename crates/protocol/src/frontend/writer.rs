@@ -65,13 +65,18 @@ pub(super) fn bare(out: &mut Vec<u8>, tag: u8) {
 
 /// Appends a text and its terminating zero byte; `what` names the text in the error.
 pub(super) fn text(out: &mut Vec<u8>, what: &'static str, text: &str) -> Result<(), LocalError> {
+    bytes(out, what, text.as_bytes())
+}
+
+/// As [`text`], in whatever encoding.
+pub(super) fn bytes(out: &mut Vec<u8>, what: &'static str, text: &[u8]) -> Result<(), LocalError> {
     if text.len() > MESSAGE_LEN_MAX {
         return Err(LocalError::TextTooLong { what, length: text.len() });
     }
-    if text.as_bytes().contains(&0) {
+    if text.contains(&0) {
         return Err(LocalError::NulInText { what });
     }
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(text);
     out.push(0);
     Ok(())
 }

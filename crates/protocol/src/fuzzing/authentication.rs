@@ -45,7 +45,7 @@ pub fn authentication(data: &[u8]) {
         1 => ChannelBinding::Unsupported,
         _ => ChannelBinding::TlsServerEndPoint(vec![7; 32]),
     };
-    let password = (!input.flag()).then_some(PASSWORD);
+    let password = (!input.flag()).then_some(PASSWORD.as_bytes());
     let mut authenticator = Authenticator::new("ada", password, binding, policy);
     let mut talk = Talk { out: Vec::new(), asked: None, has_ended: false };
     while !input.is_empty() {

@@ -52,7 +52,7 @@ fn request(
         7 => frontend::close_portal(out, &first).map(|()| &["Close"][..]),
         8 => frontend::copy_data(out, first.as_bytes()).map(|()| &["CopyData"][..]),
         9 => frontend::copy_fail(out, &first).map(|()| &["CopyFail"][..]),
-        10 => frontend::password(out, &first).map(|()| &["PasswordMessage"][..]),
+        10 => frontend::password(out, first.as_bytes()).map(|()| &["PasswordMessage"][..]),
         11 => frontend::startup(out, [(first.as_str(), second.as_str())])
             .map(|()| &["StartupMessage"][..]),
         12 => {

@@ -31,7 +31,7 @@ impl From<RemoteError> for NoMessage {
 ///
 /// let mut out = Vec::new();
 /// frontend::startup(&mut out, [("user", "ada")])?;
-/// frontend::password(&mut out, "lovelace")?;
+/// frontend::password(&mut out, b"lovelace")?;
 /// frontend::query(&mut out, "SELECT 7")?;
 /// assert_eq!(
 ///     trace_frontend(&out),

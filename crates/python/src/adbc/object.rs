@@ -110,15 +110,16 @@ pub(super) fn attached<T>(run: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result
     })
 }
 
-/// An exception as an ADBC error; `colonnade.adbc.driver` gives its status.
+/// An exception as an ADBC error; `colonnade.adbc.driver` describes it.
 fn failure(py: Python<'_>, error: &PyErr) -> Error {
-    // The text becomes a C string.
-    let text = error.value(py).to_string().replace('\0', "\\0");
     let described = py
         .import("colonnade.adbc.driver")
-        .and_then(|module| module.call_method1("status_of", (error.value(py),)))
-        .and_then(|described| described.extract::<(u8, String)>());
-    let (status, sqlstate) = described.unwrap_or_default();
+        .and_then(|module| module.call_method1("described", (error.value(py),)))
+        .and_then(|described| described.extract::<(u8, String, String)>());
+    let (status, sqlstate, text) =
+        described.unwrap_or_else(|_| (0, String::new(), error.value(py).to_string()));
+    // The text becomes a C string.
+    let text = text.replace('\0', "\\0");
     let status = Status::try_from(status).ok().filter(|status| *status != Status::Ok);
     let mut made = Error::with_message_and_status(text, status.unwrap_or(Status::Unknown));
     for (slot, byte) in made.sqlstate.iter_mut().zip(sqlstate.bytes()) {

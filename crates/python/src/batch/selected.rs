@@ -6,7 +6,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray,
 };
 use arrow_schema::{ArrowError, Field};
-use colonnade_columnar::{ResultColumn, Table};
+use colonnade_columnar::{ResultColumn, Table, contained};
 use colonnade_compute::{null_slots, selection};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -25,8 +25,8 @@ use crate::{arrow_series, foreign_column};
 fn filtered(py: Python<'_>, batch: &Batch, mask_of_rows: &Bound<'_, PyAny>) -> PyResult<Batch> {
     let mask = mask(mask_of_rows, batch.table.num_rows())?;
     let chunks = batch.chunks();
-    let chosen =
-        py.detach(|| filling(|| selection::filter(&chunks, &mask).and_then(Table::of_chunks)));
+    let work = || selection::filter(&chunks, &mask).and_then(Table::of_chunks);
+    let chosen = py.detach(|| filling(|| contained(work)));
     chosen.map(|table| batch.of_same(table)).map_err(selection_error)
 }
 
@@ -37,7 +37,7 @@ fn take(py: Python<'_>, batch: &Batch, indices: &Bound<'_, PyAny>) -> PyResult<B
         Positions::Run(first, count) => Ok(batch.of_same(batch.table.slice(first, count))),
         Positions::Each(rows) => {
             let chunks = batch.chunks();
-            let taken = py.detach(|| filling(|| selection::take(&chunks, &rows)));
+            let taken = py.detach(|| filling(|| contained(|| selection::take(&chunks, &rows))));
             taken.map(|rows| batch.of_same(rows)).map_err(selection_error)
         }
     }
@@ -99,7 +99,7 @@ fn with_own(
     let described = source.table.schema().fields().first().ok_or_else(no_column)?;
     let described = described.as_ref().clone().with_name(name);
     let field = source.field(0)?.with_name(name);
-    if field.pg_type.has_codecs() && !Arc::ptr_eq(&batch.codecs, &source.codecs) {
+    if field.pg_type.has_codecs() && !batch.codecs.are_same(&source.codecs) {
         return Err(PyTypeError::new_err(
             "its type has a codec of another connection: make an array of its values",
         ));

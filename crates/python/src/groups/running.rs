@@ -12,7 +12,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
 
 use super::results::{self, Described};
-use super::{Wanted, field, group_error, key_rule, named, plain, position, released, types};
+use super::{Wanted, attempted, field, group_error, key_rule, named, plain, position, types};
 use crate::batch::Batch;
 
 /// Rows are grouped together with the known keys: as long as these are fewer, that costs little.
@@ -103,7 +103,7 @@ impl RunningGroups {
         state.pending.push((keys, values));
         let known = state.partial.as_ref().map_or(0, Partial::len);
         if state.pending_rows >= PENDING_ROWS_LEAST.max(known) {
-            return released(py, state.pending_rows, || state.flush())
+            return attempted(py, state.pending_rows, || state.flush())
                 .map_err(|error| group_error(&error, &self.value_names()));
         }
         Ok(())
@@ -117,12 +117,12 @@ impl RunningGroups {
             return Err(failed());
         }
         let rows = state.pending_rows;
-        let flushed = released(py, rows, || state.flush());
+        let flushed = attempted(py, rows, || state.flush());
         flushed.map_err(|error| group_error(&error, &self.value_names()))?;
         let Some((like, partial)) = state.like.as_ref().zip(state.partial.as_ref()) else {
             return Ok(None);
         };
-        let finished = released(py, partial.len(), || partial.clone().finish());
+        let finished = attempted(py, partial.len(), || partial.clone().finish());
         let finished = finished.map_err(|error| group_error(&error, &self.value_names()))?;
         let Some((keys, results)) = finished else { return Ok(None) };
         let like = like.get();

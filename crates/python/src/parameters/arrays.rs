@@ -39,7 +39,7 @@ pub(super) fn push(
         return Ok(false);
     }
     check_zone(element, argument)?;
-    let argument = numpy_import::without_index(argument)?;
+    let argument = without_index(element, argument)?;
     if numpy_import::is_array(&argument)? {
         check_array_elements(argument.getattr(intern!(argument.py(), "size"))?.extract()?)?;
         let is_utc = element.kind() == Some(Kind::TimestampTz);
@@ -73,6 +73,13 @@ pub(super) fn check_zone(element: &Type, argument: &Bound<'_, PyAny>) -> Result<
     Ok(())
 }
 
+fn without_index<'py>(element: &Type, argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if element.kind() == Some(Kind::TimestampTz) {
+        return numpy_import::moments_of_series(argument);
+    }
+    numpy_import::without_index(argument)
+}
+
 fn is_naive_in_polars(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !class_names::is_of(&argument.get_type(), "polars") {
         return Ok(false);
@@ -91,13 +98,15 @@ pub(super) fn objects<'py>(
     argument: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match pg_type.bare().shape {
-        Shape::Array(_) if is_foreign(argument) => match argument.getattr_opt("to_pylist")? {
-            Some(to_pylist) => {
-                check_by_owner(argument)?;
-                to_pylist.call0()
+        Shape::Array(ref element) if is_foreign(argument) => {
+            match argument.getattr_opt("to_pylist")? {
+                Some(to_pylist) => {
+                    check_by_owner(argument)?;
+                    to_pylist.call0()
+                }
+                None => without_index(element, argument),
             }
-            None => numpy_import::without_index(argument),
-        },
+        }
         _ => Ok(argument.clone()),
     }
 }

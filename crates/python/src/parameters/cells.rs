@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString};
 
 use super::refusal::Refusal;
-use super::{is_null, numpy, push_as_text, push_binary};
+use super::{is_null, push_as_text, push_binary, scalars};
 use crate::codecs::Codecs;
+use crate::times;
 
 /// Types whose binary format is their text.
 const TEXTS: [&str; 4] = ["text", "varchar", "bpchar", "json"];
@@ -43,8 +44,10 @@ pub(crate) fn encode_cells(
     for (index, value) in values.iter().enumerate() {
         // The fast path for the most frequent case.
         if is_text && let Ok(text) = value.cast_exact::<PyString>() {
-            let text = text.to_str()?;
-            if !text.contains('\0') {
+            // The general path explains what is refused, such as half of a surrogate pair.
+            if let Ok(text) = text.to_str()
+                && !text.contains('\0')
+            {
                 cells.append_value(text);
                 continue;
             }
@@ -75,7 +78,7 @@ fn push_cell(
         return Ok(true);
     }
     let is_nan = value.cast::<PyFloat>().is_ok_and(|float| float.value().is_nan());
-    let is_nat = !is_nan && numpy::is_nat(value)?;
+    let is_nat = !is_nan && scalars::is_foreign(value) && times::is_nat(value)?;
     if nan_as_null && (is_nan || is_nat) {
         return Ok(true);
     }

@@ -16,7 +16,9 @@ mod sequences;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use colonnade_columnar::{CodecFormat, Kind, Shape, Type, Value, push_in_binary, push_parameter};
+use colonnade_columnar::{
+    CodecFormat, Kind, Shape, Type, Value, push_in_binary, push_in_text, push_parameter,
+};
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, LocalError, Oid};
 use colonnade_session::Statement;
@@ -32,6 +34,7 @@ pub(crate) use self::row_cells::RowCells;
 use crate::codecs::{Codecs, NaiveMoments};
 use crate::errors;
 use crate::record::is_record;
+use crate::times;
 use crate::values::classes;
 
 /// The server infers the type of a parameter declared as `unknown`.
@@ -45,11 +48,14 @@ pub(crate) struct Taken<'a> {
     types: &'a [Arc<Type>],
     /// The types that the caller declared.
     declared: &'a [Oid],
+    /// Whether the server infers the others anew when it gets the values.
+    is_open: bool,
 }
 
 impl<'a> Taken<'a> {
     pub(crate) fn by(statement: &'a Statement) -> Self {
-        Self { types: &statement.parameters, declared: &statement.declared }
+        let (types, declared) = (&statement.parameters, &statement.declared);
+        Self { types, declared, is_open: statement.server_name().is_none() }
     }
 
     /// Whether the parameter takes any string as its text format.
@@ -106,6 +112,10 @@ pub(crate) fn encode_into(
     for (index, (argument, pg_type)) in arguments.iter_borrowed().zip(taken.types).enumerate() {
         let pushed = if taken.takes_text(index) && argument.is_instance_of::<PyString>() {
             push_text(encoded, &argument)
+        } else if taken.takes_text(index) && taken.is_open && row.is_some() && !is_null(&argument)?
+        {
+            // The server infers the type before the values are sent, and reads them as it.
+            push_printed(encoded, pg_type, codecs, &argument)
         } else {
             push(encoded, pg_type, codecs, &argument)
         };
@@ -211,6 +221,18 @@ fn push_as_text(
     Err(Refusal::because("the server accepts the type as text only: give the value as str"))
 }
 
+/// The text of a value, for whatever type the server has inferred by now.
+fn push_printed(
+    encoded: &mut EncodedParams,
+    pg_type: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<(), Refusal> {
+    let argument = &arrays::objects(pg_type, argument)?;
+    let value = to_value(pg_type, codecs, argument)?;
+    push_in_text(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
+}
+
 /// A text that the server parses, for any type.
 fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
     let text = argument.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
@@ -226,7 +248,7 @@ fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result
 
 /// Whether an object is None or the NULL of pandas or NumPy. A float NaN is a number.
 fn is_null(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(argument.is_none() || (scalars::is_foreign(argument) && numpy::is_missing(argument)?))
+    Ok(argument.is_none() || (scalars::is_foreign(argument) && times::is_missing(argument)?))
 }
 
 /// The value of an argument that is not NULL.
@@ -238,9 +260,9 @@ fn to_value<'a>(
     match &pg_type.shape {
         Shape::Scalar(line) => {
             if line.kind == Kind::TimestampTz && codecs.naive_moments() == NaiveMoments::Refused {
-                moments::check_zone(argument)?;
+                moments::check_zone(argument, codecs.dates())?;
             }
-            Ok(scalars::to_value(line, argument)?)
+            Ok(scalars::to_value(line, argument, codecs.dates())?)
         }
         Shape::Enum(_) => Ok(Value::Text(scalars::label(argument)?)),
         Shape::Domain { base, .. } => to_value(base, codecs, argument),

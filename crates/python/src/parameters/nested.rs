@@ -90,7 +90,7 @@ impl Elements {
     }
 }
 
-/// Whether an object is a sized iterable, but not text, bytes or a mapping.
+/// Whether an object is a sized iterable, but not text, bytes, a mapping or a row of NumPy.
 fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(true);
@@ -114,7 +114,7 @@ fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(true);
     }
     let is_sized = answered(object.py(), object.len())?.is_some() && object.hasattr("__iter__")?;
-    Ok(is_sized && !classes::MAPPING.is_instance(object)?)
+    Ok(is_sized && !classes::MAPPING.is_instance(object)? && !numpy_import::is_row(object)?)
 }
 
 /// An array of any type, nested by its dimensions.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
 use super::scalars;
+use crate::codecs::Dates;
 use crate::values::classes;
 
 const LENGTH_BYTES: usize = 4;
@@ -68,7 +69,7 @@ impl Plain {
     /// Appends the length and binary format of a value of the type's own Python class. Returns
     /// false and appends nothing for all other values, including those out of range: the general
     /// path takes the value or explains the error.
-    pub(super) fn append(self, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> bool {
+    pub(super) fn append(self, value: &Bound<'_, PyAny>, dates: Dates, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Bool => value
                 .cast_exact::<PyBool>()
@@ -84,7 +85,7 @@ impl Plain {
                 .cast_exact::<PyFloat>()
                 .is_ok_and(|float| fixed(out, &float.value().to_be_bytes())),
             Self::Text => text(value, out),
-            Self::Other(line) => other(line, value, out).unwrap_or(false),
+            Self::Other(line) => other(line, value, dates, out).unwrap_or(false),
         }
     }
 }
@@ -113,7 +114,12 @@ fn text(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> bool {
 }
 
 /// A value of a plain Python class, which is never NULL or an array.
-fn other(line: &PgType, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
+fn other(
+    line: &PgType,
+    value: &Bound<'_, PyAny>,
+    dates: Dates,
+    out: &mut Vec<u8>,
+) -> PyResult<bool> {
     let py = value.py();
     let is_plain = !scalars::is_foreign(value)
         || value.get_type().is(classes::DECIMAL.get(py)?)
@@ -121,7 +127,7 @@ fn other(line: &PgType, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult
     if !is_plain {
         return Ok(false);
     }
-    let value = scalars::to_value(line, value)?;
+    let value = scalars::to_value(line, value, dates)?;
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
     let is_written = (line.encode)(&value, out).is_ok();

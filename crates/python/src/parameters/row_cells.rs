@@ -59,7 +59,7 @@ impl RowCells {
             out.extend_from_slice(&NULL_LENGTH);
             return Ok(());
         }
-        if column.plain.is_some_and(|plain| plain.append(value, out)) {
+        if column.plain.is_some_and(|plain| plain.append(value, self.codecs.dates(), out)) {
             return Ok(());
         }
         self.cell.clear();

@@ -14,6 +14,7 @@ use pyo3::types::{
 
 use super::plain::check_value_bytes;
 use super::{answered, expected, figures, moments, numpy, sequences};
+use crate::codecs::Dates;
 use crate::values::classes;
 
 /// Whether an object's class is not one of Python's plain ones.
@@ -31,7 +32,11 @@ pub(super) fn is_foreign(argument: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The value of an argument for a type of the table.
-pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+pub(super) fn to_value<'a>(
+    line: &PgType,
+    argument: &'a Bound<'_, PyAny>,
+    dates: Dates,
+) -> PyResult<Value<'a>> {
     match line.kind {
         // NumPy's boolean is accepted too.
         Kind::Bool => match argument.extract::<bool>() {
@@ -55,10 +60,10 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
         },
         Kind::Uuid => uuid(argument),
         Kind::Numeric => numeric(argument),
-        Kind::Date => moments::date(argument),
+        Kind::Date => moments::date(argument, dates),
         Kind::Time => moments::time(argument),
-        Kind::Timestamp => moments::timestamp(argument),
-        Kind::TimestampTz => moments::timestamp_tz(argument),
+        Kind::Timestamp => moments::timestamp(argument, dates),
+        Kind::TimestampTz => moments::timestamp_tz(argument, dates),
         Kind::Interval => moments::interval(argument),
         Kind::TimeTz => moments::time_tz(argument),
         Kind::Bits => figures::bits(argument),

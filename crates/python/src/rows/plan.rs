@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::record::RecordNames;
 use crate::values::Maker;
 
-/// At this many plans, those of dropped statements are removed.
-const PLANS_MAX: usize = 256;
+/// With fewer plans, those of dropped statements are not looked for.
+const PLANS_MIN: usize = 16;
 
 /// How a statement's rows become records.
 pub(crate) struct RowPlan {
@@ -46,9 +46,15 @@ impl RowPlan {
     }
 }
 
-/// A session's plans, by their columns.
+/// A session's plans, by the address of their columns.
+///
+/// Plans of dropped statements are removed whenever the number of plans has doubled, so it stays in
+/// proportion to the statements in use.
 #[derive(Default)]
-pub(crate) struct RowPlans(HashMap<usize, (Weak<[ResultColumn]>, Arc<RowPlan>)>);
+pub(crate) struct RowPlans {
+    plans: HashMap<usize, (Weak<[ResultColumn]>, Arc<RowPlan>)>,
+    remove_at: usize,
+}
 
 impl RowPlans {
     /// The plan for a statement's columns.
@@ -62,16 +68,15 @@ impl RowPlans {
         if columns.is_empty() {
             return Ok(Arc::new(RowPlan::new(py, columns)?));
         }
-        if let Some((_, plan)) = self.0.get(&address) {
+        if let Some((_, plan)) = self.plans.get(&address) {
             return Ok(Arc::clone(plan));
         }
-        if self.0.len() >= PLANS_MAX {
-            self.0.retain(|_, (columns, _)| columns.strong_count() > 0);
+        if self.plans.len() >= self.remove_at {
+            self.plans.retain(|_, (columns, _)| columns.strong_count() > 0);
+            self.remove_at = PLANS_MIN.max(2 * self.plans.len());
         }
         let plan = Arc::new(RowPlan::new(py, columns)?);
-        if self.0.len() < PLANS_MAX {
-            self.0.insert(address, (Arc::downgrade(columns), Arc::clone(&plan)));
-        }
+        self.plans.insert(address, (Arc::downgrade(columns), Arc::clone(&plan)));
         Ok(plan)
     }
 }

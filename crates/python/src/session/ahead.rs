@@ -1,9 +1,11 @@
 //! The session's methods for a pool: resets without a wait, and a shared catalog.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
 use super::{Core, Session};
-use crate::catalog::Catalog;
+use crate::catalog::Catalogs;
 use crate::errors;
 
 #[pymethods]
@@ -47,11 +49,10 @@ impl Session {
         Ok(self.lock(py)?.core.runs_ahead())
     }
 
-    /// Shares a catalog with other sessions; call it before preparing any statement.
-    fn share_catalog(&self, py: Python<'_>, catalog: &Catalog) -> PyResult<()> {
-        self.change(py, |core: &mut Core| {
-            core.share_catalog(catalog.0.clone());
-            Ok(())
-        })
+    /// Shares types with other sessions of the same database, which the server is asked for in the
+    /// next flight; call it before anything is prepared.
+    fn share_catalogs(&self, py: Python<'_>, catalogs: &Catalogs) -> PyResult<()> {
+        let catalogs = Arc::clone(&catalogs.0);
+        self.change(py, |core: &mut Core| core.share_catalogs(catalogs))
     }
 }

@@ -8,6 +8,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use super::Session;
 use crate::arrow_column::ArrowColumn;
+use crate::codecs::{Codecs, Dates};
 use crate::copy_records::RecordEncoder;
 use crate::copy_rows::CopyEncoder;
 use crate::foreign_buffer::copied;
@@ -101,7 +102,8 @@ impl Session {
         first_row: u64,
         nan_as_null: bool,
     ) -> PyResult<ArrowColumn> {
-        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        // Columns are no part of asyncpg.
+        let codecs = Codecs::with_dates(&self.lock(py)?.codecs, Dates::Exact);
         let place = CellPlace { column, first_row };
         parameters::encode_cells(py, &pg_type.0, &codecs, values, &place, nan_as_null)
             .map(ArrowColumn)

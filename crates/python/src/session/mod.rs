@@ -10,7 +10,7 @@ mod query;
 mod types;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
@@ -24,8 +24,7 @@ pub(crate) use self::events::{Completion, CopyIn, GssToken, Notice, Notification
 pub(crate) use self::many::ManyArguments;
 pub(crate) use self::query::column_sink;
 use crate::buffer::ReceiveWindow;
-use crate::catalog::Catalog;
-use crate::codecs::{Codecs, NaiveMoments};
+use crate::codecs::{Codecs, Dates, NaiveMoments};
 use crate::conninfo::ConnInfo;
 use crate::errors;
 use crate::rows::RowPlans;
@@ -39,6 +38,10 @@ const DETACH_BYTES_MIN: usize = 4 * 1024;
 const INHERITED: &str = "the connection belongs to the parent process, which opened it before it \
     forked: open one in each process, after the fork";
 
+/// The moment from which the ages of statements and types are counted. Sessions of a pool have
+/// their types in common.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 type Core = CoreSession<RowSink>;
 
 struct Inner {
@@ -46,7 +49,7 @@ struct Inner {
     /// Users' codecs in place of types' own conversions.
     codecs: Arc<Codecs>,
     row_plans: RowPlans,
-    /// The moment from which statements' ages are counted.
+    /// `START`.
     since: Instant,
     stopwatch: Stopwatch,
 }
@@ -155,7 +158,10 @@ impl Session {
         start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
     ) -> PyResult<()> {
         let mut inner = self.lock(py)?;
-        inner.runs(Instant::now(), false);
+        let now = Instant::now();
+        let time = now.duration_since(inner.since);
+        inner.core.tell_time(time);
+        inner.runs(now, false);
         start(&mut inner.core).map_err(|error| errors::of_session(py, error))
     }
 
@@ -178,7 +184,6 @@ impl Session {
     #[new]
     #[pyo3(signature = (
         statement_cache_size = 100,
-        catalog = None,
         *,
         statement_seconds = 0.0,
         statement_bytes = 0,
@@ -188,7 +193,6 @@ impl Session {
     fn new(
         py: Python<'_>,
         statement_cache_size: usize,
-        catalog: Option<&Catalog>,
         statement_seconds: f64,
         statement_bytes: usize,
         extension_values: bool,
@@ -201,8 +205,7 @@ impl Session {
             lifetime: (!lifetime.is_zero()).then_some(lifetime),
             text_bytes: (statement_bytes > 0).then_some(statement_bytes),
         };
-        let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
-        let mut core = Core::new(limits, catalog);
+        let mut core = Core::new(limits, colonnade_columnar::Catalog::default());
         if extension_values {
             core.show_extension_values();
         }
@@ -210,7 +213,7 @@ impl Session {
             if refuses_naive_moments { NaiveMoments::Refused } else { NaiveMoments::Local };
         let codecs = Arc::new(Codecs::without_functions(naive_moments));
         let row_plans = RowPlans::default();
-        let (since, stopwatch) = (Instant::now(), Stopwatch::default());
+        let (since, stopwatch) = (*START, Stopwatch::default());
         let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });
         let (is_inherited, is_cut_off) = (AtomicBool::new(false), AtomicBool::new(false));
         Ok(Self { inner, is_inherited, is_cut_off })
@@ -309,6 +312,21 @@ impl Session {
         Ok(self.lock(py)?.codecs.naive_moments() == NaiveMoments::Refused)
     }
 
+    /// Whether Python's dates mean themselves, and an infinity is an error. Otherwise, as in
+    /// asyncpg, the first and the last one stand for the infinities, and a datetime for its day.
+    #[getter]
+    fn exact_dates(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.codecs.dates() == Dates::Exact)
+    }
+
+    #[setter]
+    fn set_exact_dates(&self, py: Python<'_>, is_exact: bool) -> PyResult<()> {
+        let mut inner = self.lock(py)?;
+        let dates = if is_exact { Dates::Exact } else { Dates::AsAsyncpg };
+        inner.codecs = Codecs::with_dates(&inner.codecs, dates);
+        Ok(())
+    }
+
     /// Whether no exchange is under way.
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
@@ -390,7 +408,7 @@ impl Session {
         &self,
         py: Python<'_>,
         info: &ConnInfo,
-        password: Option<&str>,
+        password: Option<&[u8]>,
         tls: bool,
         tls_server_end_point: Option<Vec<u8>>,
     ) -> PyResult<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use colonnade_columnar::ResultColumn;
-use colonnade_session::ColumnSink;
+use colonnade_session::{ColumnSink, Conversions};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -41,9 +41,18 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
         sink: RowSink,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let start = Instant::now();
-        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let codecs = {
+            let mut inner = self.lock(py)?;
+            if statement.statement.is_owned() && !statement.is_confirmed {
+                let now = start.duration_since(inner.since);
+                if inner.core.is_outdated(&statement.statement, now) {
+                    return Ok(false);
+                }
+            }
+            Arc::clone(&inner.codecs)
+        };
         let taken = Taken::by(&statement.statement);
         let encoded = parameters::encode(py, &taken, &codecs, arguments)?;
         let mut inner = self.lock(py)?;
@@ -51,6 +60,7 @@ impl Session {
         inner
             .core
             .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
+            .map(|()| true)
             .map_err(|error| errors::of_session(py, error))
     }
 }
@@ -91,32 +101,43 @@ impl Session {
     }
 
     /// The statement that `prepare_plain` has kept for a text, or None.
-    fn cached_plain(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
+    fn cached_plain(&self, py: Python<'_>, sql: &str, owners: u16) -> PyResult<Option<Statement>> {
         let mut inner = self.lock(py)?;
         let now = inner.since.elapsed();
-        Ok(inner.core.cached_plain(sql, now).map(Statement::new))
+        Ok(inner.core.cached_plain(sql, owners, now).map(Statement::new))
     }
 
-    /// As `prepare`, for one of the driver's own queries: it ignores users' codecs.
-    fn prepare_plain(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin_preparing(py, |core| core.prepare_plain(sql))
+    /// As `prepare`, for one of the driver's own queries: it ignores users' codecs, but for the
+    /// first `owners` columns.
+    fn prepare_plain(&self, py: Python<'_>, sql: &str, owners: u16) -> PyResult<()> {
+        self.begin_preparing(py, |core| core.prepare_plain(sql, owners))
     }
 
     /// Begins to prepare a statement that the caller owns and that the server closes after its last
     /// user drops it; the Completion holds the Statement. If `name` is None, a name is made for it.
-    #[pyo3(signature = (sql, name))]
-    fn prepare_owned(&self, py: Python<'_>, sql: &str, name: Option<&str>) -> PyResult<()> {
-        self.begin(py, |core| core.prepare_owned(sql, name))
+    #[pyo3(signature = (sql, name, declared = None))]
+    fn prepare_owned(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        name: Option<&str>,
+        declared: Option<Vec<u32>>,
+    ) -> PyResult<()> {
+        self.begin(py, |core| core.prepare_owned(sql, name, &declared.unwrap_or_default()))
     }
 
-    /// Begins to prepare a text that is not kept; the Completion holds the Statement.
-    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin(py, |core| core.describe(sql))
+    /// Begins to prepare a text that is not kept; the Completion holds the Statement. If it is
+    /// `plain`, users' codecs are ignored.
+    fn describe(&self, py: Python<'_>, sql: &str, plain: bool) -> PyResult<()> {
+        let conversions =
+            if plain { Conversions::Plain { owners: 0 } } else { Conversions::Owners };
+        self.begin(py, |core| core.describe(sql, conversions))
     }
 
     /// Begins a query whose Completion holds its rows; `row_limit` 0 fetches all. The rows are of
     /// `record_class`, a subclass of Record; InterfaceError refuses one that makes its instances in
-    /// another way. None stands for Record. Always True.
+    /// another way. None stands for Record. False if the caller's own statement is
+    /// outdated (`is_outdated`).
     #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
     fn fetch_rows(
         &self,
@@ -127,7 +148,7 @@ impl Session {
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let sink = self.record_sink(py, &statement.statement, record_class)?;
-        self.query(py, statement, arguments, row_limit, sink).map(|()| true)
+        self.query(py, statement, arguments, row_limit, sink)
     }
 
     /// As `fetch_rows`, with the statement kept for a text and these declared types; False if there
@@ -165,7 +186,7 @@ impl Session {
             let plan = inner.row_plans.find(py, &columns)?;
             HeldSink::new(py, columns, plan, Arc::clone(&inner.codecs), class, makes_rows)
         };
-        self.query(py, statement, arguments, 0, RowSink::Held(sink)).map(|()| true)
+        self.query(py, statement, arguments, 0, RowSink::Held(sink))
     }
 
     /// As `hold_rows`, with the statement kept for a text and these declared types; False if there
@@ -186,7 +207,7 @@ impl Session {
     }
 
     /// Begins a query whose Completion holds its columns, as one Batch; `row_limit` 0 fetches all
-    /// rows. The schema's keys are names or positions of columns. Always True.
+    /// rows. The schema's keys are names or positions of columns. False as for `fetch_rows`.
     #[pyo3(signature = (statement, arguments, schema, infinity, row_limit = 0))]
     fn fetch_columns(
         &self,
@@ -199,11 +220,12 @@ impl Session {
     ) -> PyResult<bool> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema, infinity, None)?;
-        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))?;
-        Ok(true)
+        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))
     }
 
-    /// As `fetch_columns`, of all rows, with the statement kept for a text; False if there is none.
+    /// As `fetch_columns`, of all rows, with the statement kept for a text and these declared
+    /// types; False if there is none.
+    #[pyo3(signature = (sql, arguments, schema, infinity, declared = None))]
     fn fetch_columns_kept(
         &self,
         py: Python<'_>,
@@ -211,9 +233,10 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         schema: Option<&Bound<'_, PyDict>>,
         infinity: &Bound<'_, PyAny>,
+        declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
-        let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
         self.fetch_columns(py, &statement, arguments, schema, infinity, 0)
     }
 
@@ -232,17 +255,17 @@ impl Session {
     ) -> PyResult<()> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema, infinity, Some(batch_rows))?;
-        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))
+        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns)).map(drop)
     }
 
-    /// Begins a query for its command tag only; always True.
+    /// Begins a query for its command tag only; False as for `fetch_rows`.
     fn execute(
         &self,
         py: Python<'_>,
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<bool> {
-        self.query(py, statement, arguments, 0, RowSink::Nowhere).map(|()| true)
+        self.query(py, statement, arguments, 0, RowSink::Nowhere)
     }
 
     /// As `execute`, with the statement kept for a text; False if there is none.

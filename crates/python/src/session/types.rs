@@ -52,17 +52,31 @@ impl Session {
         self.change(py, Core::forget_types)
     }
 
-    /// Forgets the statements if another session with the same catalog has found a type, or a
-    /// result's columns, out of date.
-    fn follow_catalog(&self, py: Python<'_>) -> PyResult<()> {
-        let followed = self.lock(py)?.core.follow_catalog();
-        followed.map_err(|error| errors::of_session(py, error))
+    /// Forgets a statement and its types, because something may have been altered. Returns whether
+    /// a user has made one of them.
+    fn forget_statement(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
+        let forgotten = self.lock(py)?.core.forget_statement(&statement.statement);
+        forgotten.map_err(|error| errors::of_session(py, error))
     }
 
-    /// Forgets a statement and the types of its parameters, because one may have been altered;
-    /// returns false if none can have been.
-    fn forget_parameters(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
-        let forgotten = self.lock(py)?.core.forget_parameters(&statement.statement);
-        forgotten.map_err(|error| errors::of_session(py, error))
+    /// Numbers that change with each event that ends what is known about tables and types.
+    #[getter]
+    fn place(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        Ok(self.lock(py)?.core.place())
+    }
+
+    /// Whether the types of the caller's own statement may have been altered since it was
+    /// described.
+    fn is_outdated(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
+        let mut inner = self.lock(py)?;
+        let now = inner.since.elapsed();
+        Ok(inner.core.is_outdated(&statement.statement, now))
+    }
+
+    /// The statement with its types as they are now; None if the server is asked for them: then the
+    /// Completion holds it.
+    fn refresh(&self, py: Python<'_>, statement: &Statement) -> PyResult<Option<Statement>> {
+        let made = self.lock(py)?.core.refresh(&statement.statement);
+        Ok(made.map_err(|error| errors::of_session(py, error))?.map(Statement::new))
     }
 }

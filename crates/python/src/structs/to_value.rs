@@ -14,6 +14,7 @@ use super::instance::Instance;
 use crate::errors;
 use crate::foreign_buffer::copied;
 use crate::shown::shown;
+use crate::times;
 
 /// Why an object is no value of a field.
 pub(super) enum Refusal {
@@ -75,11 +76,16 @@ pub(super) fn to_value<'a>(
     match (face, kind) {
         (Face::Plain, kind) => plain(kind, object),
         (Face::Made { take, .. }, kind) => {
+            let is_time = matches!(kind, Kind::Scalar(Scalar::Datetime(_) | Scalar::Timedelta(_)));
+            // NaT of pandas is a datetime.
+            if is_time && times::is_nat(object)? {
+                return Ok(Value::Null);
+            }
             let taken = take.bind(py).call1((object,))?;
             if taken.is_none() {
                 return Ok(Value::Null);
             }
-            if let Kind::Scalar(Scalar::Datetime(_) | Scalar::Timedelta(_)) = kind {
+            if is_time {
                 return Ok(Value::Int(taken.extract()?));
             }
             plain(kind, &taken).map(Value::into_owned)

@@ -19,7 +19,7 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyString, PyTupl
 pub(crate) use self::arrow::list_of_array;
 pub(crate) use self::cells::Cells;
 pub(crate) use self::maker::Maker;
-use crate::codecs::Codecs;
+use crate::codecs::{Codecs, Dates};
 use colonnade_columnar::calendar::DAY_US;
 
 /// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
@@ -109,6 +109,11 @@ fn rarer_to_python(
         Value::Text(text) => PyString::new(py, &text).into_any().unbind(),
         Value::Bytes(bytes) => PyBytes::new(py, &bytes).into_any().unbind(),
         Value::Numeric(text) => decimal(py, &text)?,
+        Value::DateInfinity(sign) | Value::TimestampInfinity(sign)
+            if codecs.dates() == Dates::Exact =>
+        {
+            return Err(moments::no_infinity(sign));
+        }
         Value::DateInfinity(sign) => moments::date_infinity(py, sign)?,
         Value::TimestampInfinity(sign) => moments::timestamp_infinity(py, sign)?,
         Value::Interval { months, days, micros } => moments::interval(py, months, days, micros)?,

@@ -67,6 +67,15 @@ pub(super) fn timestamp_infinity(py: Python<'_>, sign: Sign) -> PyResult<Py<PyAn
     Ok(made?.into_any().unbind())
 }
 
+/// The refusal of an infinity where Python's dates mean themselves.
+pub(super) fn no_infinity(sign: Sign) -> ValueError {
+    let sign = if sign == Sign::Positive { "" } else { "-" };
+    ValueError::OutOfRange(format!(
+        "the value is {sign}infinity, and Python's dates have none: cast it to text, or fetch \
+         columns with infinity=\"null\" or \"saturate\""
+    ))
+}
+
 pub(super) fn interval(
     py: Python<'_>,
     months: i32,

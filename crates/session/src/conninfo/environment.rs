@@ -45,6 +45,12 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PGGEQO", "geqo"),
 ];
 
+/// The option that a variable sets, for a DSN in which the variable's name stands.
+pub(super) fn option_of_variable(name: &str) -> Option<&'static str> {
+    let found = VARIABLES.iter().find(|(variable, _)| variable.eq_ignore_ascii_case(name));
+    found.map(|(_, option)| *option)
+}
+
 /// The options set by the environment.
 pub(super) fn layer(environment: &impl Fn(&str) -> Option<String>) -> Result<Layer, ConnInfoError> {
     let pairs = VARIABLES.iter().filter_map(|(variable, option)| {

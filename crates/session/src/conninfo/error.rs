@@ -4,6 +4,8 @@
 use std::error::Error;
 use std::fmt;
 
+use super::secrecy::shown;
+
 /// An error in the connection options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnInfoError {
@@ -11,11 +13,33 @@ pub enum ConnInfoError {
     NotADsn,
     /// A URI with another scheme.
     UnsupportedScheme {
-        /// The scheme as written.
-        scheme: String,
+        /// The driver that SQLAlchemy's form of the scheme names.
+        driver: Option<String>,
     },
     /// The user name or password contains a character that ends that part of a URI.
     UnescapedCredentials,
+    /// White space, `/`, `=` or `&` inside the database's name of a URI.
+    UriDatabase,
+    /// A port in a URI that is no number of a port.
+    UriPort,
+    /// A host that is neither a name nor an IP address nor a path.
+    Host,
+    /// A `hostaddr` that is no IP address.
+    Address,
+    /// A URI or credentials as the value of an option.
+    UriAsValue {
+        /// The option; None for a server setting.
+        option: Option<&'static str>,
+    },
+    /// A value with a NUL character.
+    NulInValue {
+        /// The option; None for a server setting.
+        option: Option<&'static str>,
+    },
+    /// A keyword that cannot be the name of an option.
+    NotAName,
+    /// A value like an address or credentials, of a name that is no option.
+    ValueOfUnknownOption,
     /// A `%` without two hexadecimal digits, or `%00`.
     PercentEncoding {
         /// The part of the URI.
@@ -26,12 +50,19 @@ pub enum ConnInfoError {
         /// The part of the URI.
         part: &'static str,
     },
+    /// An environment variable that is not UTF-8.
+    VariableNotUtf8 {
+        /// The variable.
+        variable: String,
+    },
     /// Unbalanced brackets around an IPv6 address, or text after them.
     Brackets,
     /// A host with several colons and no brackets.
     UnbracketedAddress,
     /// A query parameter without `=`.
     QueryWithoutValue,
+    /// A name in a query with a second `=`.
+    QueryEquals,
     /// A keyword without `=` after it.
     MissingEquals {
         /// The position of the keyword: a 1-based index in characters.
@@ -118,6 +149,13 @@ pub enum ConnInfoError {
         /// The files searched.
         files: Vec<String>,
     },
+    /// None of the service files exists.
+    NoServiceFile {
+        /// The service.
+        name: String,
+        /// The files looked for.
+        files: Vec<String>,
+    },
     /// A line of a service file that cannot be used.
     ServiceLine {
         /// The file.
@@ -143,10 +181,18 @@ impl fmt::Display for ConnInfoError {
                 "the DSN is neither a URI (postgresql://user@host/database) nor pairs of \
                  keyword=value (host=localhost dbname=test)",
             ),
-            Self::UnsupportedScheme { scheme } => unsupported_scheme(out, scheme),
+            Self::UnsupportedScheme { driver } => unsupported_scheme(out, driver.as_deref()),
             Self::UnescapedCredentials => out.write_str(
-                "the host or port of the URI is invalid: a \"/\", \"?\" or \"@\" inside a \
-                 user name or password must be written %2F, %3F or %40",
+                "the URI has an \"@\" behind a \"/\" or \"?\": inside a user name, password or \
+                 database these three must be written %40, %2F and %3F",
+            ),
+            Self::UriDatabase => out.write_str(
+                "the database of the URI has white space, \"/\", \"=\" or \"&\": options begin \
+                 with \"?\", and in a name these are written %20, %2F, %3D and %26",
+            ),
+            Self::UriPort => out.write_str(
+                "a port of the URI must be a number from 1 to 65535 (what stands there is not \
+                 shown: it may be a password without \"@\" and host behind it)",
             ),
             Self::PercentEncoding { part } => write!(
                 out,
@@ -155,6 +201,9 @@ impl fmt::Display for ConnInfoError {
             ),
             Self::NotUtf8 { part } => {
                 write!(out, "the {part} of the URI is not UTF-8 once percent-decoded")
+            }
+            Self::VariableNotUtf8 { variable } => {
+                write!(out, "the environment variable {variable} is not UTF-8")
             }
             Self::Brackets => out.write_str(
                 "an IPv6 address in the URI must be in brackets, with nothing but :port after \
@@ -167,6 +216,10 @@ impl fmt::Display for ConnInfoError {
             Self::QueryWithoutValue => out.write_str(
                 "each parameter of the URI's query needs a \"=\"; a \"&\" inside a value is \
                  written %26",
+            ),
+            Self::QueryEquals => out.write_str(
+                "a user, database, host or service in the URI's query has a \"=\": a \"&\" is \
+                 missing before the next option, or it is written %3D",
             ),
             Self::MissingEquals { position } => write!(
                 out,
@@ -191,18 +244,38 @@ impl fmt::Display for ConnInfoError {
             Self::ArgumentInDsn { name } => {
                 write!(out, "\"{name}\" is an argument of connect() and cannot be part of the DSN")
             }
+            Self::NotAName => out.write_str(
+                "a keyword of the DSN is not a name like host or sslmode (it is not shown: it may \
+                 hold a secret); a URI begins with postgresql://",
+            ),
+            Self::UriAsValue { option } => write!(
+                out,
+                "the value of {} is a URI or has credentials (it is not shown): a URI is the \
+                 whole DSN by itself, without a name before it",
+                option.unwrap_or("a server setting"),
+            ),
+            Self::NulInValue { option } => write!(
+                out,
+                "{} has a NUL character, which PostgreSQL cannot hold",
+                option.unwrap_or("a server setting"),
+            ),
+            Self::ValueOfUnknownOption => out.write_str(
+                "the DSN has an unknown option whose value looks like an address or credentials \
+                 (neither is shown): a URI is the whole DSN by itself, without a name before it; \
+                 such a value of a server setting is given by server_settings=",
+            ),
             _ => self.fmt_meaning(out),
         }
     }
 }
 
-fn unsupported_scheme(out: &mut fmt::Formatter<'_>, scheme: &str) -> fmt::Result {
-    write!(out, "the scheme of the URI must be \"postgresql\" or \"postgres\", not \"{scheme}\"")?;
-    match scheme.split_once('+') {
-        Some(("postgresql" | "postgres", driver)) => {
+fn unsupported_scheme(out: &mut fmt::Formatter<'_>, driver: Option<&str>) -> fmt::Result {
+    out.write_str("the scheme of the URI must be \"postgresql\" or \"postgres\"")?;
+    match driver {
+        Some(driver) => {
             write!(out, "; \"+{driver}\" is SQLAlchemy's way to name a driver: leave it out")
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -211,7 +284,7 @@ impl ConnInfoError {
     fn fmt_meaning(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidValue { option, value, expected } => {
-                write!(out, "{option} must be {expected}, not \"{value}\"")
+                write!(out, "{option} must be {expected}, not {}", shown(value))
             }
             Self::PortCount { hosts, ports } => write!(
                 out,
@@ -238,11 +311,19 @@ impl ConnInfoError {
             Self::NoUser => out.write_str(
                 "no user name is given, and the operating system has none for this process",
             ),
-            Self::ServiceNotFound { name, files } if files.is_empty() => {
-                write!(out, "the service \"{name}\" cannot be looked up: there is no service file")
-            }
+            Self::Host => out.write_str(
+                "a host must be a name, an IP address, or the absolute path of a socket's \
+                 directory (what was given is not shown: it may hold a secret)",
+            ),
+            Self::Address => out.write_str("hostaddr must be IP addresses, separated by commas"),
+            Self::NoServiceFile { name, files } => write!(
+                out,
+                "the service {} cannot be looked up: there is no file {}",
+                shown(name),
+                files.join(" or ")
+            ),
             Self::ServiceNotFound { name, files } => {
-                write!(out, "the service \"{name}\" is not defined in {}", files.join(" or "))
+                write!(out, "the service {} is not defined in {}", shown(name), files.join(" or "))
             }
             Self::ServiceLine { file, line, reason } => {
                 write!(out, "{file}, line {line}: {reason}")

@@ -14,6 +14,10 @@
 //! A DSN is a URI (`postgresql://user:password@host/database?option=value`) or libpq's pairs
 //! (`host=localhost dbname=test`). Names that are not options are server settings, except those
 //! that look like a misspelt option; the rule and the names are in `options`.
+//!
+//! A URI that is not seen as one would be sent as a setting's name, a host or a database, with its
+//! password, to whatever host remains. `secrecy` refuses such texts in all sources, and decides
+//! which values an error may show.
 
 mod environment;
 mod error;
@@ -21,6 +25,7 @@ mod keywords;
 mod options;
 mod passfile;
 mod resolve;
+mod secrecy;
 mod service;
 mod uri;
 mod value;
@@ -32,6 +37,7 @@ use colonnade_protocol::auth::AuthPolicy;
 pub use error::ConnInfoError;
 use options::Layer;
 pub use passfile::password_for;
+pub use secrecy::is_shown;
 pub use value::{
     Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion, Secret, SslMode,
     SslNegotiation, TargetSessionAttrs, TlsVersion,
@@ -211,8 +217,12 @@ impl Draft {
                 return Ok(());
             }
         }
+        let name = request.name.clone();
+        if files.is_empty() {
+            return Err(ConnInfoError::NoServiceFile { name, files: request.files.clone() });
+        }
         let files = files.iter().map(|(file, _)| file.clone()).collect();
-        Err(ConnInfoError::ServiceNotFound { name: request.name.clone(), files })
+        Err(ConnInfoError::ServiceNotFound { name, files })
     }
 
     /// Checks all options and fills in defaults.
@@ -237,10 +247,12 @@ impl Draft {
 }
 
 pub(crate) fn parse_dsn(dsn: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
+    // A variable's value often ends with a line break. Behind white space a URI would be a keyword.
+    let dsn = dsn.trim();
     if let Some(options) = uri::parse(dsn) {
         return options;
     }
-    if !dsn.contains('=') && !dsn.trim().is_empty() {
+    if !dsn.contains('=') && !dsn.is_empty() {
         return Err(ConnInfoError::NotADsn);
     }
     keywords::parse(dsn)

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::environment::option_of_variable;
 use super::error::ConnInfoError;
+use super::secrecy;
 
 /// The options, sorted. Most are libpq's.
 const OPTIONS: &[&str] = &[
@@ -181,7 +183,10 @@ const ARGUMENTS: &[&str] = &[
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("db", "dbname"),
     ("hostname", "host"),
+    ("pass", "password"),
+    ("passphrase", "password"),
     ("passwd", "password"),
+    ("pw", "password"),
     ("pwd", "password"),
     ("schema", "search_path"),
     ("server", "host"),
@@ -204,13 +209,18 @@ impl Layer {
         let mut is_after_password = false;
         for (name, value) in pairs {
             if let Some(option) = option_called(&name) {
+                secrecy::check_value(Some(option), true, &value)?;
                 is_after_password = matches!(option, "password" | "sslpassword");
                 layer.options.insert(option, value);
                 continue;
             }
+            if !secrecy::is_name(&name) {
+                return Err(ConnInfoError::NotAName);
+            }
             if let Some(error) = refusal(&name, is_after_password) {
                 return Err(error);
             }
+            secrecy::check_value(None, is_known_setting(&name), &value)?;
             is_after_password = false;
             layer.set(&name, value)?;
         }
@@ -222,7 +232,13 @@ impl Layer {
         &mut self,
         settings: &[(String, String)],
     ) -> Result<(), ConnInfoError> {
-        settings.iter().try_for_each(|(name, value)| self.set(name, value.clone()))
+        for (name, value) in settings {
+            if name.contains('\0') || value.contains('\0') {
+                return Err(ConnInfoError::NulInValue { option: None });
+            }
+            self.set(name, value.clone())?;
+        }
+        Ok(())
     }
 
     fn set(&mut self, name: &str, value: String) -> Result<(), ConnInfoError> {
@@ -258,6 +274,12 @@ fn option_called(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The option that a name in lower case means, here, as a variable or in other programs.
+pub(super) fn names_option(name: &str) -> Option<&'static str> {
+    let other = || OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, option)| *option);
+    option_called(name).or_else(|| option_of_variable(name)).or_else(other)
+}
+
 fn find(names: &[&'static str], name: &str) -> Option<&'static str> {
     names.binary_search(&name).ok().and_then(|index| names.get(index)).copied()
 }
@@ -289,7 +311,7 @@ fn refusal(name: &str, is_after_password: bool) -> Option<ConnInfoError> {
 /// `tcp_keepalives_idle` for `keepalives_idle`.
 fn suggestion_for(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    if let Some((_, option)) = OTHER_NAMES.iter().find(|(other, _)| *other == lower) {
+    if let Some(option) = names_option(&lower) {
         return Some(option);
     }
     // Longer texts are no misspelt names, and would cost time.

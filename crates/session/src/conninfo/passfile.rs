@@ -1,45 +1,47 @@
 //! The password file: lines of `host:port:database:user:password`; the first matching line counts.
 //! `*` matches anything; a `:` or `\` inside a field is preceded by a backslash.
 
-use super::value::{Host, HostAddress, Secret};
+use super::value::{Host, HostAddress};
 
-/// The password for one host, if a line of the text matches it.
+/// The password for one host, if a line of the text matches it: its bytes, in whatever encoding.
 ///
 /// A Unix socket matches the name `localhost`, or its directory as written.
 #[must_use]
-pub fn password_for(text: &str, host: &Host, database: &str, user: &str) -> Option<Secret> {
+pub fn password_for(text: &[u8], host: &Host, database: &str, user: &str) -> Option<Vec<u8>> {
     let (name, alias) = match &host.address {
         HostAddress::Tcp(name) => (name.as_str(), name.as_str()),
         HostAddress::Unix(directory) => ("localhost", directory.as_str()),
     };
     let port = host.port.to_string();
-    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+    let lines =
+        text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.starts_with(b"#")).find_map(|line| {
         let mut fields = Fields(Some(line));
         let is_match = fields.next_matches(&[name, alias])
             && fields.next_matches(&[&port])
             && fields.next_matches(&[database])
             && fields.next_matches(&[user]);
         let password = if is_match { fields.next()? } else { return None };
-        (!password.is_empty()).then(|| Secret::new(unescaped(password)))
+        (!password.is_empty()).then(|| unescaped(password))
     })
 }
 
 /// The remaining fields of a line, still escaped; None after the last.
-struct Fields<'a>(Option<&'a str>);
+struct Fields<'a>(Option<&'a [u8]>);
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = &'a str;
+    type Item = &'a [u8];
 
-    fn next(&mut self) -> Option<&'a str> {
+    fn next(&mut self) -> Option<&'a [u8]> {
         let line = self.0?;
         let mut is_escaped = false;
-        let end = line.find(|c| {
-            let is_end = c == ':' && !is_escaped;
-            is_escaped = c == '\\' && !is_escaped;
+        let end = line.iter().position(|byte| {
+            let is_end = *byte == b':' && !is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
             is_end
         });
         let (field, rest) = match end.and_then(|end| line.split_at_checked(end)) {
-            Some((field, rest)) => (field, rest.strip_prefix(':')),
+            Some((field, rest)) => (field, rest.strip_prefix(b":")),
             None => (line, None),
         };
         self.0 = rest;
@@ -50,19 +52,19 @@ impl<'a> Iterator for Fields<'a> {
 impl Fields<'_> {
     fn next_matches(&mut self, wanted: &[&str]) -> bool {
         self.next().is_some_and(|field| {
-            field == "*" || {
+            field == b"*" || {
                 let field = unescaped(field);
-                wanted.contains(&field.as_str())
+                wanted.iter().any(|wanted| wanted.as_bytes() == field)
             }
         })
     }
 }
 
-fn unescaped(field: &str) -> String {
-    let mut text = String::with_capacity(field.len());
-    let mut chars = field.chars();
-    while let Some(c) = chars.next() {
-        text.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(field.len());
+    let mut bytes = field.iter();
+    while let Some(byte) = bytes.next() {
+        text.push(if *byte == b'\\' { *bytes.next().unwrap_or(byte) } else { *byte });
     }
     text
 }
@@ -81,8 +83,8 @@ mod tests {
 
     #[track_caller]
     fn assert_password(text: &str, host: &Host, expected: Option<&str>) {
-        let found = password_for(text, host, "d", "u");
-        assert_eq!(found.as_ref().map(Secret::expose), expected, "{text}");
+        let found = password_for(text.as_bytes(), host, "d", "u");
+        assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{text}");
     }
 
     #[test]
@@ -112,6 +114,12 @@ mod tests {
         assert_password("localhost:5432:d:u:p", &unix("/tmp"), Some("p"));
         assert_password("/tmp:5432:d:u:p", &unix("/tmp"), Some("p"));
         assert_password("/var/run:5432:d:u:p", &unix("/tmp"), None);
+    }
+
+    #[test]
+    fn any_encoding() {
+        let found = password_for(b"caf\xe9:*:*:*:no\nh:*:*:*:caf\xe9\\:\n", &tcp("h"), "d", "u");
+        assert_eq!(found.as_deref(), Some(&b"caf\xe9:"[..]));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use colonnade_protocol::auth::AuthPolicy;
 
 use super::error::ConnInfoError;
+use super::secrecy;
 use super::value::{
     Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion, Secret, SslMode,
     SslNegotiation, TargetSessionAttrs, TlsVersion,
@@ -120,7 +121,11 @@ fn refuse_unsupported(draft: &Draft) -> Result<(), ConnInfoError> {
         None => Ok(()),
         Some(name) if is_utf8(name) => Ok(()),
         Some(name) => Err(ConnInfoError::Unsupported {
-            option: format!("client_encoding={name}"),
+            option: if secrecy::is_shown(name) {
+                format!("client_encoding={name}")
+            } else {
+                "client_encoding".to_owned()
+            },
             reason: "the driver always uses UTF-8, which the server converts to and from the \
                      database's encoding",
         }),
@@ -272,6 +277,8 @@ fn hosts(draft: &Draft, local: &Local) -> Result<(Vec<Host>, bool), ConnInfoErro
     let mut hosts = Vec::new();
     for (index, (name, port)) in names.into_iter().zip(ports).enumerate() {
         let numeric = addresses.get(index).copied().filter(|address| !address.is_empty());
+        secrecy::check_host(name)?;
+        numeric.map_or(Ok(()), secrecy::check_address)?;
         match (name, numeric) {
             ("", None) => hosts.extend(default_hosts(local, port)),
             ("", Some(address)) => hosts.push(host(address, port, None)),

@@ -6,7 +6,7 @@ use super::options::Layer;
 /// The options of a service, if the file's text defines it.
 pub(super) fn find(file: &str, text: &str, name: &str) -> Result<Option<Layer>, ConnInfoError> {
     let mut pairs = None;
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in without_mark(text).lines().enumerate() {
         let line = line.trim();
         let failed = |reason| {
             Err(ConnInfoError::ServiceLine { file: file.to_owned(), line: index + 1, reason })
@@ -42,6 +42,11 @@ pub(super) fn find(file: &str, text: &str, name: &str) -> Result<Option<Layer>, 
         file: file.to_owned(),
         error: Box::new(error),
     })
+}
+
+/// The text without the byte order mark that some editors write.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 #[cfg(test)]

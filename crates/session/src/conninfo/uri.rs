@@ -13,12 +13,16 @@ pub(super) fn parse(text: &str) -> Option<Result<Vec<(String, String)>, ConnInfo
     if scheme.contains(|c: char| c == '=' || c.is_whitespace()) {
         return None;
     }
-    // Only a possible scheme is shown: anything else may contain a password.
     if !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
         return Some(Err(ConnInfoError::NotADsn));
     }
     if !matches!(scheme, "postgres" | "postgresql") {
-        return Some(Err(ConnInfoError::UnsupportedScheme { scheme: scheme.to_owned() }));
+        // Only SQLAlchemy's form is recognized: anything else may contain a password.
+        let driver = match scheme.split_once('+') {
+            Some(("postgresql" | "postgres", driver)) => Some(driver.to_owned()),
+            _ => None,
+        };
+        return Some(Err(ConnInfoError::UnsupportedScheme { driver }));
     }
     Some(parse_rest(rest))
 }
@@ -40,13 +44,23 @@ fn parse_rest(rest: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
     if let Some(credentials) = credentials {
         parse_credentials(credentials, &mut options)?;
     }
-    parse_hosts(host_list, &mut options).map_err(|error| {
-        // The text taken for host and port may be the first part of a password.
-        let is_cut_off = rest.len() > authority.len()
-            && rest.char_indices().any(|(at, c)| c == '@' && at > authority.len());
-        if is_cut_off { ConnInfoError::UnescapedCredentials } else { error }
-    })?;
+    let has_at = |text: Option<&str>| text.is_some_and(|text| text.contains('@'));
+    // The text taken for host and port may be the first part of a password, and a part of it
+    // would be the database's or an option's name. libpq takes "a?b@c" for user "a?b", host "c".
+    let is_password_cut_off = database.is_none() && !authority.is_empty() && credentials.is_none();
+    // "u:p@h@/d": the host would be a part of the password, which would go to the default host.
+    let is_default = |host: &str| host.trim().is_empty() || host.trim().starts_with(':');
+    let has_no_host = has_at(credentials) && host_list.split(',').any(is_default);
+    if has_at(database) || has_no_host || is_password_cut_off && has_at(query) {
+        return Err(ConnInfoError::UnescapedCredentials);
+    }
+    parse_hosts(host_list, &mut options)
+        .map_err(|error| if has_at(query) { ConnInfoError::UnescapedCredentials } else { error })?;
     if let Some(database) = database.filter(|database| !database.is_empty()) {
+        // The "?" may be missing, a keyword may follow the URI, or a "/" stands before the host.
+        if database.contains(|c: char| c.is_whitespace() || "=&/".contains(c)) {
+            return Err(ConnInfoError::UriDatabase);
+        }
         options.push(("dbname".to_owned(), decode(database, "database")?));
     }
     if let Some(query) = query {
@@ -80,11 +94,8 @@ fn parse_hosts(list: &str, options: &mut Vec<(String, String)>) -> Result<(), Co
         hosts.push(decode(host, "host")?);
         let port = decode(port, "port")?;
         if !port.is_empty() && port.parse::<u16>().is_err() {
-            return Err(ConnInfoError::InvalidValue {
-                option: "port",
-                value: port,
-                expected: "a number from 1 to 65535",
-            });
+            // Not shown: it is the password if the "@" and the host are missing.
+            return Err(ConnInfoError::UriPort);
         }
         ports.push(port);
     }
@@ -122,6 +133,10 @@ fn parse_query(query: &str, options: &mut Vec<(String, String)>) -> Result<(), C
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').ok_or(ConnInfoError::QueryWithoutValue)?;
         let name = decode(name, "query")?;
+        // A "&" may be missing, and a password would be a part of a name.
+        if matches!(name.as_str(), "user" | "dbname" | "host" | "service") && value.contains('=') {
+            return Err(ConnInfoError::QueryEquals);
+        }
         let value = decode(value, "query")?;
         // JDBC's spelling, which libpq accepts in URIs as well.
         if name == "ssl" && value == "true" {
@@ -259,7 +274,13 @@ mod tests {
     #[test]
     fn errors() {
         for (uri, expected) in [
-            ("mysql://h", ConnInfoError::UnsupportedScheme { scheme: "mysql".to_owned() }),
+            ("mysql://h", ConnInfoError::UnsupportedScheme { driver: None }),
+            ("postgres://h:x/d", ConnInfoError::UriPort),
+            ("postgres://h/a b", ConnInfoError::UriDatabase),
+            ("postgres://h/a@b", ConnInfoError::UnescapedCredentials),
+            ("postgres://u:p@h@/d", ConnInfoError::UnescapedCredentials),
+            ("postgres://u:p@h@ /d", ConnInfoError::UnescapedCredentials),
+            ("postgres://u:p@h@:5432/d", ConnInfoError::UnescapedCredentials),
             ("u:secret@mysql://h", ConnInfoError::NotADsn),
             ("postgres://h/%zz", ConnInfoError::PercentEncoding { part: "database" }),
             ("postgres://h/%00", ConnInfoError::PercentEncoding { part: "database" }),
@@ -271,10 +292,10 @@ mod tests {
             ("postgres://x[::1]", ConnInfoError::Brackets),
             ("postgres://::1/d", ConnInfoError::UnbracketedAddress),
             ("postgres:///?sslmode", ConnInfoError::QueryWithoutValue),
+            ("postgres:///?user=apassword=b", ConnInfoError::QueryEquals),
         ] {
             assert_eq!(error(uri), expected, "{uri}");
         }
-        assert!(error("postgres://h:x/d").to_string().contains("from 1 to 65535, not \"x\""));
         assert!(error("postgresql+asyncpg://h").to_string().contains("leave it out"));
     }
 

@@ -116,6 +116,11 @@ impl Answer {
         self.left.is_empty()
     }
 
+    /// Whether the statement was bound, and the end of its result is still to come.
+    pub(crate) fn is_running(&self) -> bool {
+        self.left == [Part::Rows]
+    }
+
     /// Checks at ReadyForQuery that the answer is complete.
     pub(crate) fn check_whole(&self) -> Result<(), Error> {
         if self.is_whole() { Ok(()) } else { Err(unexpected("ReadyForQuery")) }
@@ -142,6 +147,11 @@ impl SimpleAnswer {
             other => return Err(unexpected(other.name())),
         }
         Ok(())
+    }
+
+    /// Whether the present statement has a result with columns.
+    pub(crate) const fn is_in_result(&self) -> bool {
+        self.is_in_result
     }
 
     /// Checks that rows are allowed here.

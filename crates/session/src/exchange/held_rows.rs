@@ -108,7 +108,7 @@ impl<S: Sink> Replay<S> {
             return Err(Error::Decode(self.error));
         };
         self.rounds_left = rounds_left;
-        let types = &mut context.link.types;
+        let types = &mut context.link.known.types;
         let mut wanted: Vec<Oid> = self.error.reason.unknown_type().into_iter().collect();
         if wanted.is_empty() {
             for column in self.statement.columns.iter() {
@@ -125,12 +125,13 @@ impl<S: Sink> Replay<S> {
 
     /// Decodes the held rows with the types just looked up.
     pub(crate) fn run(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        let seen = |column: &ResultColumn| {
+        let seen = |(index, column): (usize, &ResultColumn)| {
             let conversions = self.statement.conversions;
-            let found = conversions.find(&context.link.types, column.pg_type.oid);
+            let found = conversions.of_column(&context.link.known.types, column.pg_type.oid, index);
             column.with_type(found.unwrap_or_else(|| Arc::clone(&column.pg_type)))
         };
-        let columns: Arc<[ResultColumn]> = self.statement.columns.iter().map(seen).collect();
+        let columns: Arc<[ResultColumn]> =
+            self.statement.columns.iter().enumerate().map(seen).collect();
         let mut sink = self.sink.renewed(&columns)?;
         let mut batches = VecDeque::new();
         let mut rest = self.bytes.as_slice();
@@ -148,7 +149,7 @@ impl<S: Sink> Replay<S> {
         }
         context.events.extend(batches.into_iter().map(Event::Batch));
         let statement = self.statement.with_columns(columns);
-        context.link.statements.renew(&statement);
+        context.link.known.statements.renew(&statement);
         hand_back(Some(statement), sink, self.end, context)
     }
 }

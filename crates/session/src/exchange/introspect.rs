@@ -6,6 +6,8 @@
 //! cancel request may have come before the previous lookup closed it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
 
 use colonnade_columnar::{List, TypeRow, Types, Value, push_parameter};
 use colonnade_protocol::backend::Message;
@@ -17,7 +19,7 @@ use super::held_rows::Replay;
 use super::prepare::Described;
 use super::{Context, Exchange, Step};
 use crate::session::Link;
-use crate::{Completion, Error, Sink};
+use crate::{Completion, Error, Sink, Statement};
 
 const STATEMENT: &str = "colonnade_introspect";
 
@@ -33,6 +35,9 @@ const ANSWER: &[Part] = &[Part::ParseComplete, Part::BindComplete, Part::Rows];
 pub(crate) struct Introspect<S> {
     /// The types to look up.
     missing: Vec<Oid>,
+    /// The catalog's generation at the time of the question.
+    generation: u64,
+    asked_at: Duration,
     then: Then<S>,
     answer: Answer,
     rows: Vec<TypeRow>,
@@ -44,6 +49,8 @@ pub(crate) enum Then<S> {
     Nothing,
     /// A statement with parameters or columns of these types.
     Keep(Described),
+    /// A statement whose types may have been altered.
+    Refresh(Arc<Statement>),
     /// A result with values of these types in its rows.
     Replay(Box<Replay<S>>),
 }
@@ -69,8 +76,14 @@ impl<S: Sink> Introspect<S> {
         frontend::close_statement(out, STATEMENT)?;
         frontend::sync(out);
         let answer = Answer::new(ANSWER, 0);
-        Ok(Self { missing, then, answer, rows: Vec::new(), spans: Spans::new() })
+        let generation = link.known.types.catalog().generation();
+        let (asked_at, rows, spans) = (link.known.types.now(), Vec::new(), Spans::new());
+        Ok(Self { missing, generation, asked_at, then, answer, rows, spans })
     }
+}
+
+fn done<S: Sink>(statement: Option<Arc<Statement>>) -> Step<S> {
+    Step::Done(Completion { statement, ..Completion::default() })
 }
 
 impl<S: Sink> Exchange<S> for Introspect<S> {
@@ -109,19 +122,28 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
-        context.link.types.catalog().learn(&self.missing, &self.rows);
-        let statement = match self.then {
-            Then::Nothing => None,
-            Then::Keep(described) => Some(described.keep(context.link, context.out)?),
-            Then::Replay(replay) => return replay.run(context),
+        let catalog = context.link.known.types.catalog().clone();
+        catalog.learn(&self.missing, &self.rows, self.asked_at);
+        let step = match self.then {
+            Then::Nothing => Ok(done(None)),
+            Then::Keep(described) => described.keep(context.link, context.out).map(Some).map(done),
+            Then::Refresh(statement) => {
+                Ok(done(Some(statement.refreshed(&mut context.link.known))))
+            }
+            Then::Replay(replay) => replay.run(context),
         };
-        Ok(Step::Done(Completion { statement, ..Completion::default() }))
+        if catalog.generation() != self.generation {
+            // Another session has reported a change meanwhile: these may be from before it.
+            catalog.forget_all(&self.missing);
+        }
+        step
     }
 
-    fn failed(&mut self, _error: &Error, context: &mut Context<'_, S>) {
+    fn failed(&mut self, _error: &Error, context: &mut Context<'_, S>) -> bool {
         if let Then::Keep(described) = &self.then {
             described.close(context.out);
         }
+        false
     }
 }
 
@@ -279,9 +301,8 @@ mod tests {
     #[test]
     fn every_column_has_a_built_in_type() {
         let types = Types::default();
-        let found = COLUMNS.map(|oid| {
-            types.find(oid).map(|found: std::sync::Arc<colonnade_columnar::Type>| found.oid)
-        });
+        let found = COLUMNS
+            .map(|oid| types.find(oid).map(|found: Arc<colonnade_columnar::Type>| found.oid));
         assert_eq!(found, COLUMNS.map(Some));
         assert!(read_row(|_| None).is_none());
     }

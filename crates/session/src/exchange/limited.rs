@@ -13,6 +13,7 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::answer::{Answer, Part};
 use super::{Context, Exchange, Step};
+use crate::knowledge::Told;
 use crate::{Error, Sink};
 
 /// The answer to Parse, Bind and Execute.
@@ -70,7 +71,11 @@ impl<S: Sink, E: Exchange<S>> Exchange<S> for Limited<E> {
         Box::new(self.query).complete(context)
     }
 
-    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        self.query.failed(error, context);
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) -> bool {
+        self.query.failed(error, context)
+    }
+
+    fn told(&self) -> Told<'_> {
+        if self.answer.is_whole() { self.query.told() } else { Told::OWN }
     }
 }

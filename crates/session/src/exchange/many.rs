@@ -15,6 +15,7 @@ use super::answer::{Answer, DESCRIBED, executed, row_count};
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
+use crate::knowledge::Told;
 use crate::{Error, Event, Sink, Statement};
 
 /// Counts the executions sent in a series. Each series has its own count, because another one may
@@ -62,7 +63,7 @@ impl<S: Sink> Many<S> {
         sent: Arc<Series>,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
-        unkept::bring(&statement, out)?;
+        unkept::bring(&statement, None, out)?;
         let held = HeldRows::of(&statement.columns);
         let brought = if statement.server_name().is_some() { &[] } else { DESCRIBED };
         let answer = Answer::new(brought, 0);
@@ -154,8 +155,14 @@ impl<S: Sink> Exchange<S> for Many<S> {
         hand_back(Some(self.statement), self.sink, self.tag.into(), context)
     }
 
-    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        forget_stale(&self.statement, error, context);
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) -> bool {
+        let has_run = self.answer.is_running() || self.ended > 0;
+        forget_stale(&self.statement, error, has_run, context)
+    }
+
+    fn told(&self) -> Told<'_> {
+        let sql = Some(self.statement.sql.as_str());
+        Told { sql, has_columns: !self.statement.columns.is_empty() }
     }
 }
 

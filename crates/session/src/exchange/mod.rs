@@ -9,6 +9,7 @@ mod answer;
 mod copy_in;
 mod copy_out;
 mod held_rows;
+mod identify;
 mod introspect;
 mod limited;
 mod many;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 
+use crate::knowledge::Told;
 use crate::receive_buffer::RECEIVE_CAPACITY_BYTES;
 use crate::session::Link;
 use crate::{Completion, Error, Event, Sink, Statement};
@@ -32,11 +34,12 @@ use crate::{Completion, Error, Event, Sink, Statement};
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub use held_rows::can_be_another;
+pub(crate) use identify::Identify;
 pub(crate) use introspect::{Introspect, Then};
 pub(crate) use limited::{Limited, limit};
 pub(crate) use many::{Many, Series};
 pub(crate) use portal::PortalRows;
-pub(crate) use prepare::{Keeper, Prepare};
+pub(crate) use prepare::{Keeper, Place, Prepare};
 pub(crate) use query::Query;
 pub(crate) use script::Script;
 pub(crate) use startup::StartupExchange;
@@ -93,11 +96,24 @@ pub(crate) trait Exchange<S: Sink>: Send {
         false
     }
 
+    /// Whether a failure of the exchange, sent ahead, is of no consequence.
+    fn is_optional(&self) -> bool {
+        false
+    }
+
     /// Called at ReadyForQuery when nothing failed.
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error>;
 
-    /// Called at ReadyForQuery when the exchange failed.
-    fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}
+    /// Called at ReadyForQuery when the exchange failed. Returns whether its statement was refused
+    /// before it ran, because its description is out of date.
+    fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) -> bool {
+        false
+    }
+
+    /// What it can tell of the running statement.
+    fn told(&self) -> Told<'_> {
+        Told::OWN
+    }
 }
 
 /// How the server ended a result.

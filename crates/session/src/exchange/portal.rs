@@ -12,6 +12,7 @@ use super::answer::{Answer, Part, bound, executed};
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
 use super::{Context, End, Exchange, Step, hand_back, unexpected, unkept};
+use crate::knowledge::Told;
 use crate::statement::Portal;
 use crate::{Completion, Error, Event, RECEIVE_CAPACITY_BYTES, Sink};
 
@@ -68,7 +69,7 @@ impl<S: Sink> PortalRows<S> {
 
 fn bind(portal: &Portal, parameters: &EncodedParams, out: &mut Vec<u8>) -> Result<(), Error> {
     let start = out.len();
-    let statement = unkept::bring(&portal.statement, out)?;
+    let statement = unkept::bring(&portal.statement, Some(parameters), out)?;
     let bound = frontend::bind(out, portal.name(), statement, parameters, &portal.formats);
     if bound.is_err() {
         out.truncate(start);
@@ -136,7 +137,13 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
         hand_back(None, sink, self.end, context)
     }
 
-    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        forget_stale(&self.portal.statement, error, context);
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) -> bool {
+        let has_run = self.answer.is_running();
+        forget_stale(&self.portal.statement, error, has_run, context)
+    }
+
+    fn told(&self) -> Told<'_> {
+        let sql = Some(self.portal.statement.sql.as_str());
+        Told { sql, has_columns: !self.portal.statement.columns.is_empty() }
     }
 }

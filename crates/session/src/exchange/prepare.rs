@@ -27,6 +27,13 @@ pub(crate) enum Keeper {
     Owner,
 }
 
+/// Where and when a statement is described.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) namespace: u64,
+    pub(crate) epoch: u64,
+}
+
 /// The server's description of a statement.
 pub(crate) struct Described {
     keeper: Keeper,
@@ -34,6 +41,7 @@ pub(crate) struct Described {
     name: String,
     sql: String,
     declared: Vec<Oid>,
+    place: Place,
     parameters: Vec<Oid>,
     fields: Vec<Field>,
 }
@@ -42,7 +50,7 @@ impl Prepare {
     pub(crate) fn start(
         name: String,
         sql: &str,
-        declared: &[Oid],
+        (declared, place): (&[Oid], Place),
         (keeper, conversions): (Keeper, Conversions),
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
@@ -54,7 +62,16 @@ impl Prepare {
         let answer = Answer::new(DESCRIBED, 0);
         Ok(Self {
             answer,
-            described: Described { keeper, conversions, name, sql, declared, parameters, fields },
+            described: Described {
+                keeper,
+                conversions,
+                name,
+                sql,
+                declared,
+                place,
+                parameters,
+                fields,
+            },
         })
     }
 }
@@ -76,7 +93,7 @@ impl<S: Sink> Exchange<S> for Prepare {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
-        let missing = context.link.types.missing(self.described.oids());
+        let missing = context.link.known.types.missing(self.described.oids());
         if missing.is_empty() {
             let statement = self.described.keep(context.link, context.out)?;
             return Ok(Step::Done(Completion {
@@ -111,12 +128,19 @@ impl Described {
             self.close(out);
             return Err(Error::TooManyParameters { count });
         }
-        let (types, conversions) = (&link.types, self.conversions);
-        let pg_type =
-            |oid| conversions.find(types, oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
-        let columns = self.fields.into_iter().map(|field| {
-            ResultColumn::new(field.name, pg_type(field.type_oid), field.type_modifier)
+        let (types, conversions) = (&link.known.types, self.conversions);
+        let since = types.known_since(self.oids());
+        let columns = self.fields.into_iter().enumerate().map(|(index, field)| {
+            let found = conversions.of_column(types, field.type_oid, index);
+            let pg_type = found.unwrap_or_else(|| Arc::new(Type::opaque(field.type_oid)));
+            ResultColumn::new(field.name, pg_type, field.type_modifier)
         });
+        let columns: Arc<[ResultColumn]> = columns.collect();
+        let parameters = self.parameters.into_iter().map(|oid| {
+            let found = conversions.of_parameter(types, oid);
+            found.unwrap_or_else(|| Arc::new(Type::opaque(oid)))
+        });
+        let parameters: Vec<Arc<Type>> = parameters.collect();
         let lease = (self.keeper == Keeper::Owner)
             .then(|| Arc::new(link.returned.lease(Target::Statement, self.name.clone())));
         let statement = Arc::new(Statement {
@@ -126,8 +150,11 @@ impl Described {
             sql: self.sql,
             declared: self.declared,
             conversions,
-            columns: columns.collect(),
-            parameters: self.parameters.into_iter().map(pg_type).collect(),
+            columns,
+            parameters,
+            epoch: self.place.epoch,
+            since,
+            namespace: self.place.namespace,
         });
         let columns = statement.columns.iter().map(|column| &column.pg_type);
         for pg_type in statement.parameters.iter().chain(columns) {
@@ -142,7 +169,7 @@ impl Described {
         if self.keeper == Keeper::Owner {
             return Ok(statement);
         }
-        for gone in link.statements.insert(Arc::clone(&statement)) {
+        for gone in link.known.statements.insert(Arc::clone(&statement)) {
             // Travels with the next exchange's messages; its answer is expected at any time.
             frontend::close_statement(out, &gone.name)?;
         }

@@ -10,6 +10,7 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 use super::answer::{Answer, executed};
 use super::held_rows::{HeldRows, Replay};
 use super::{Context, Exchange, Step, hand_back, unkept};
+use crate::knowledge::{Told, Verdict, verdict};
 use crate::{Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
@@ -31,7 +32,7 @@ impl<S: Sink> Query<S> {
     ) -> Result<Self, Error> {
         let formats = sink.formats().unwrap_or_else(|| statement.formats());
         let start = out.len();
-        let name = unkept::bring(&statement, out)?;
+        let name = unkept::bring(&statement, Some(parameters), out)?;
         if let Err(error) = frontend::bind(out, "", name, parameters, &formats) {
             out.truncate(start);
             return Err(error.into());
@@ -95,35 +96,45 @@ impl<S: Sink> Exchange<S> for Query<S> {
         hand_back(None, self.sink, self.tag.into(), context)
     }
 
-    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        forget_stale(&self.statement, error, context);
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) -> bool {
+        let has_run = self.answer.is_running();
+        forget_stale(&self.statement, error, has_run, context)
+    }
+
+    fn told(&self) -> Told<'_> {
+        let sql = Some(self.statement.sql.as_str());
+        Told { sql, has_columns: !self.statement.columns.is_empty() }
     }
 }
 
 /// Forgets the statement that an error has shown to be out of date, and its types in the shared
-/// catalog, so that the next query with this text prepares it again.
+/// catalog, so that the next query with this text prepares it again. Returns whether that may help:
+/// it was refused, before it ran, for what its description says.
 pub(crate) fn forget_stale<S: Sink>(
     statement: &Statement,
     error: &Error,
+    has_run: bool,
     context: &mut Context<'_, S>,
-) {
-    let is_of_text = statement.name.is_empty() && is_stale_text(error);
-    if is_stale_type(error) {
-        let parameters = statement.parameters.iter().map(AsRef::as_ref);
-        let columns = statement.columns.iter().map(|column| column.pg_type.as_ref());
-        for pg_type in parameters.chain(columns) {
-            context.link.types.catalog().forget(pg_type);
-        }
-        context.link.types.tell_outdated();
-    } else if is_altered_result(error) {
-        context.link.types.tell_outdated();
-    } else if !is_of_text && !is_stale_plan(error) {
-        return;
+) -> bool {
+    let known = &mut context.link.known;
+    let verdict = if has_run { Verdict::None } else { verdict(error) };
+    if verdict == Verdict::Outdated || is_stale_type(error) {
+        known.forget_types_of(statement);
     }
-    if let Some(statement) = context.link.statements.remove(statement) {
+    if is_stale_type(error) || is_altered_result(error) {
+        // What others have to learn ends all that this session knows, too.
+        known.types.tell_outdated();
+        known.end_epoch();
+    }
+    let is_outdated = verdict != Verdict::None
+        || is_stale_type(error)
+        || is_altered_result(error)
+        || matches!(error, Error::ResultChanged);
+    if is_outdated && let Some(statement) = known.statements.remove(statement) {
         // The name has no NUL, as it was sent before, so encoding cannot fail.
         let _ = frontend::close_statement(context.out, &statement.name);
     }
+    verdict == Verdict::Outdated
 }
 
 /// Whether a type was altered since its lookup: a value has another shape, or the server rejects a
@@ -140,43 +151,10 @@ fn is_stale_type(error: &Error) -> bool {
     }
 }
 
-/// Whether the plan failed because its result type changed or the server has forgotten it. The next
-/// query with this text must prepare it again.
-fn is_stale_plan(error: &Error) -> bool {
-    const FEATURE_NOT_SUPPORTED: &str = "0A000";
-    const INVALID_SQL_STATEMENT_NAME: &str = "26000";
-    const INTERNAL_ERROR: &str = "XX000";
-    match error {
-        Error::Server(fields) => match fields.code() {
-            Some(FEATURE_NOT_SUPPORTED | INVALID_SQL_STATEMENT_NAME) => true,
-            // The type of a parameter was dropped. These messages are never translated.
-            Some(INTERNAL_ERROR) => fields
-                .message()
-                .is_some_and(|text| text.starts_with("cache lookup failed for type")),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
 /// Whether the server replanned a statement and got other result columns: an object was altered
 /// that other connections may also have statements about.
 fn is_altered_result(error: &Error) -> bool {
     // The server function that raises the error; the message itself is translated.
     const ROUTINE: &str = "RevalidateCachedQuery";
     matches!(error, Error::Server(fields) if fields.field(b'R') == Some(ROUTINE))
-}
-
-/// Whether a text sent with its query no longer matches its remembered description.
-fn is_stale_text(error: &Error) -> bool {
-    const PROTOCOL_VIOLATION: &str = "08P01";
-    const SYNTAX_OR_ACCESS: &str = "42";
-    match error {
-        Error::Server(fields) => fields.code().is_some_and(|code| {
-            // The result has fewer or more columns than there are formats.
-            code == PROTOCOL_VIOLATION || code.starts_with(SYNTAX_OR_ACCESS)
-        }),
-        Error::ResultChanged => true,
-        _ => false,
-    }
 }

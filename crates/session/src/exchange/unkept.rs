@@ -2,24 +2,44 @@
 //! arguments, so nothing depends on the server remembering an earlier query, which behind a pooler
 //! may have run on another server.
 //!
-//! The types of the parameters are known from an earlier description and are declared. The columns
-//! are described again; if they have changed, the rows are read as the new columns.
+//! The types of the parameters are known from an earlier description and are declared, because
+//! values are encoded by them. A text, which the server reads, is not: its type is inferred each
+//! time, for the column beside it may have been altered meanwhile. The columns are described again;
+//! if they have changed, the rows are read as the new columns.
 
 use std::sync::Arc;
 
 use colonnade_columnar::ResultColumn;
 use colonnade_protocol::backend::{Field, Message};
-use colonnade_protocol::{Oid, frontend};
+use colonnade_protocol::frontend::{self, EncodedParams};
+use colonnade_protocol::{Format, Oid};
 
 use super::Context;
+use crate::statement::UNKNOWN;
 use crate::{Error, Sink, Statement};
 
 /// Sends the text unless the server keeps the statement. Returns the name to bind.
-pub(crate) fn bring<'a>(statement: &'a Statement, out: &mut Vec<u8>) -> Result<&'a str, Error> {
+///
+/// `values` are its arguments; `None` if they follow, all of them texts where text is declared.
+pub(crate) fn bring<'a>(
+    statement: &'a Statement,
+    values: Option<&EncodedParams>,
+    out: &mut Vec<u8>,
+) -> Result<&'a str, Error> {
     if let Some(name) = statement.server_name() {
         return Ok(name);
     }
-    let declared: Vec<Oid> = statement.parameters.iter().map(|pg_type| pg_type.oid).collect();
+    let is_text = |index: usize| {
+        let format = values.and_then(|values| values.formats().get(index));
+        format.is_none_or(|format| *format == Format::Text)
+    };
+    let types = statement.parameters.iter().enumerate();
+    let declared: Vec<Oid> = types
+        .map(|(index, pg_type)| match statement.declared.get(index) {
+            Some(&UNKNOWN) if is_text(index) => UNKNOWN,
+            _ => pg_type.oid,
+        })
+        .collect();
     frontend::parse(out, "", &statement.sql, &declared)?;
     frontend::describe_statement(out, "")?;
     Ok("")
@@ -39,12 +59,12 @@ pub(crate) fn follow<S: Sink>(
     if is_same(&statement.columns, &fields) {
         return Ok(());
     }
-    let (types, conversions) = (&context.link.types, statement.conversions);
-    let column = |field: &Field| {
-        let pg_type = conversions.find(types, field.type_oid)?;
+    let (types, conversions) = (&context.link.known.types, statement.conversions);
+    let column = |(index, field): (usize, &Field)| {
+        let pg_type = conversions.of_column(types, field.type_oid, index)?;
         Some(ResultColumn::new(field.name.as_str(), pg_type, field.type_modifier))
     };
-    let columns: Option<Arc<[ResultColumn]>> = fields.iter().map(column).collect();
+    let columns: Option<Arc<[ResultColumn]>> = fields.iter().enumerate().map(column).collect();
     let Some(columns) = columns else { return Err(Error::ResultChanged) };
     let asked = sink.formats().unwrap_or_else(|| statement.formats());
     let described = statement.with_columns(Arc::clone(&columns));
@@ -52,7 +72,7 @@ pub(crate) fn follow<S: Sink>(
     if asked != renewed.formats().unwrap_or_else(|| described.formats()) {
         return Err(Error::ResultChanged);
     }
-    context.link.statements.renew(&described);
+    context.link.known.statements.renew(&described);
     *sink = renewed;
     *statement = described;
     Ok(())

@@ -1,10 +1,13 @@
 //! Connection options, read and converted to their other form.
 
+use super::mistaken_dsn::mistaken_dsn;
 use crate::conninfo::{ConnInfo, ConnInfoError, Draft, Local, parse_dsn, password_for};
 
 /// Reads a DSN, the text of a service file and that of a password file, separated by zero bytes.
-/// Any input is read or refused without a panic. A DSN means the same in either form.
+/// Any input is read or refused without a panic. A DSN means the same in either form,
+/// and a mistake in it sends its password nowhere.
 pub fn conninfo(data: &[u8]) {
+    mistaken_dsn(data);
     let text = String::from_utf8_lossy(data);
     let mut texts = text.split('\0');
     let dsn = texts.next().unwrap_or_default();
@@ -14,7 +17,7 @@ pub fn conninfo(data: &[u8]) {
         let _ = (format!("{told:?}"), told.clone());
         assert!(!told.hosts.is_empty());
         for host in &told.hosts {
-            let _ = password_for(passwords, host, &told.database, &told.user);
+            let _ = password_for(passwords.as_bytes(), host, &told.database, &told.user);
         }
     }
     let Ok(options) = parse_dsn(dsn) else { return };
@@ -40,7 +43,7 @@ pub fn conninfo_seeds() -> Vec<Vec<u8>> {
     dsns.iter().map(|dsn| [dsn, services, passwords].join("\0").into_bytes()).collect()
 }
 
-fn resolved(dsn: &str, services: &str) -> Result<ConnInfo, ConnInfoError> {
+pub(super) fn resolved(dsn: &str, services: &str) -> Result<ConnInfo, ConnInfoError> {
     let local = Local::unix(Some("ada".to_owned()), Some("/home"));
     let mut draft = Draft::new(&[], &[], Some(dsn), &|_| None)?;
     if let Some(request) = draft.service(&local) {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod conninfo;
+mod mistaken_dsn;
 mod owner;
 
 use colonnade_protocol::fuzzing::Input;
@@ -83,6 +84,11 @@ mod tests {
         #[test]
         fn talk(data in bytes()) {
             super::talk(&data);
+        }
+
+        #[test]
+        fn mistaken_dsn(data in prop::collection::vec(any::<u8>(), 12)) {
+            super::mistaken_dsn::mistaken_dsn(&data);
         }
 
         #[test]

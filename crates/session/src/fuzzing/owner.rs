@@ -79,7 +79,7 @@ impl Owner {
         let mut session = Session::new(limits, Catalog::default());
         let authenticator = Authenticator::new(
             "ada",
-            Some("secret"),
+            Some(b"secret"),
             ChannelBinding::NotUsed,
             AuthPolicy::default(),
         );

@@ -89,7 +89,10 @@ impl<S: Sink> Talk<S> {
     }
 
     /// Records a reported parameter. At start-up, and while a reset runs, it is not a change.
-    pub(super) fn note_parameter(&mut self) {
+    pub(super) fn note_parameter(&mut self, name: &str, value: &str) {
+        if name == "search_path" {
+            self.link.known.path.take_report(value);
+        }
         let is_asked = self.running.front().is_some_and(|running| !running.ahead);
         self.link.parameters_changed |= self.link.touched && is_asked;
     }

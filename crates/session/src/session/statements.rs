@@ -8,38 +8,46 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{Format, Oid};
 
 use super::Session;
-use crate::exchange::{Keeper, Limited, PortalRows, Prepare, Query, limit};
+use crate::exchange::{Keeper, Limited, Place, PortalRows, Prepare, Query, limit};
 use crate::lease::Target;
 use crate::statement::{Conversions, Found, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
 
 impl<S: Sink> Session<S> {
-    /// The statement kept for this text and these declared types, if any. `now` is the time since a
-    /// moment that the owner chooses once; a statement older than the cache's limit is prepared
-    /// again.
+    /// The statement kept for this text and these declared types, if any. `now` is as in
+    /// [`tell_time`](Self::tell_time); a statement older than the cache's limit is prepared again.
     pub fn cached_statement(
         &mut self,
         sql: &str,
         declared: &[Oid],
         now: Duration,
     ) -> Option<Arc<Statement>> {
-        self.kept(&key(sql, declared), now)
+        let namespace = self.talk.link.known.path.number();
+        self.kept(&key(sql, declared, namespace), now)
     }
 
     /// As [`cached_statement`](Self::cached_statement), for [`prepare_plain`](Self::prepare_plain).
-    pub fn cached_plain(&mut self, sql: &str, now: Duration) -> Option<Arc<Statement>> {
-        self.kept(&plain_key(sql), now)
+    pub fn cached_plain(
+        &mut self,
+        sql: &str,
+        owners: u16,
+        now: Duration,
+    ) -> Option<Arc<Statement>> {
+        self.kept(&plain_key(sql, owners), now)
     }
 
     fn kept(&mut self, key: &str, now: Duration) -> Option<Arc<Statement>> {
-        match self.talk.link.statements.find(key, now) {
+        let known = &mut self.talk.link.known;
+        known.types.tell_time(now);
+        let epoch = known.epoch();
+        match known.statements.find(key, epoch, now) {
             Found::Kept(statement) => return Some(statement),
-            // Travels with the next exchange's messages; its answer may come at any time. The name
-            // has no NUL, as it was sent before, so encoding cannot fail.
-            Found::Outdated(old) => {
-                let _ = frontend::close_statement(&mut self.talk.out, &old.name);
+            Found::Outdated { statement, was_kept: true } => {
+                // Travels with the next exchange's messages; its answer may come at any time.
+                // The name has no NUL, as it was sent before, so encoding cannot fail.
+                let _ = frontend::close_statement(&mut self.talk.out, &statement.name);
             }
-            Found::Nothing => {}
+            Found::Outdated { was_kept: false, .. } | Found::Nothing => {}
         }
         None
     }
@@ -51,27 +59,28 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session, or a text that cannot be sent.
     pub fn prepare(&mut self, sql: &str, declared: &[Oid]) -> Result<(), Error> {
-        let name = self.talk.link.statements.name_for(sql);
+        let name = self.talk.link.known.statements.name_for(sql, declared);
         self.start_prepare(name, sql, declared, Keeper::Cache, Conversions::Owners)
     }
 
     /// As [`prepare`](Self::prepare), for the driver's own queries: values are read and written by
-    /// their types' own conversions, ignoring the owner's codecs.
+    /// their types' own conversions, ignoring the owner's codecs, which read the first `owners`
+    /// columns only.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
-    pub fn prepare_plain(&mut self, sql: &str) -> Result<(), Error> {
-        let name = self.talk.link.statements.name_for(sql);
-        self.start_prepare(name, sql, &[], Keeper::Cache, Conversions::Plain)
+    pub fn prepare_plain(&mut self, sql: &str, owners: u16) -> Result<(), Error> {
+        let name = self.talk.link.known.statements.name_for(sql, &[]);
+        self.start_prepare(name, sql, &[], Keeper::Cache, Conversions::Plain { owners })
     }
 
     /// Begins to prepare a text that is described and not run: as [`prepare`](Self::prepare), but
-    /// the statement is not kept.
+    /// the statement is not kept. If it is the driver's own, its types have their own conversions.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
-    pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
-        self.start_prepare(String::new(), sql, &[], Keeper::Owner, Conversions::Owners)
+    pub fn describe(&mut self, sql: &str, conversions: Conversions) -> Result<(), Error> {
+        self.start_prepare(String::new(), sql, &[], Keeper::Owner, conversions)
     }
 
     /// Begins to prepare a statement for the owner: as [`prepare`](Self::prepare), but outside the
@@ -80,12 +89,17 @@ impl<S: Sink> Session<S> {
     ///
     /// # Errors
     /// A closed session, or a text or a name that cannot be sent.
-    pub fn prepare_owned(&mut self, sql: &str, name: Option<&str>) -> Result<(), Error> {
+    pub fn prepare_owned(
+        &mut self,
+        sql: &str,
+        name: Option<&str>,
+        declared: &[Oid],
+    ) -> Result<(), Error> {
         let name = match name {
             Some(name) => name.to_owned(),
-            None => self.talk.link.statements.next_name(),
+            None => self.talk.link.known.statements.next_name(),
         };
-        self.start_prepare(name, sql, &[], Keeper::Owner, Conversions::Owners)
+        self.start_prepare(name, sql, declared, Keeper::Owner, Conversions::Owners)
     }
 
     fn start_prepare(
@@ -98,8 +112,9 @@ impl<S: Sink> Session<S> {
     ) -> Result<(), Error> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
-        let exchange =
-            Prepare::start(name, sql, declared, (keeper, conversions), &mut self.talk.out)?;
+        let (known, out) = (&mut self.talk.link.known, &mut self.talk.out);
+        let place = Place { namespace: known.path.number(), epoch: known.epoch() };
+        let exchange = Prepare::start(name, sql, (declared, place), (keeper, conversions), out)?;
         self.talk.begin(exchange)
     }
 
@@ -182,7 +197,7 @@ impl<S: Sink> Session<S> {
 
     fn portal(&mut self, statement: Arc<Statement>, formats: Vec<Format>) -> Arc<Portal> {
         let link = &mut self.talk.link;
-        let lease = link.returned.lease(Target::Portal, link.statements.next_name());
+        let lease = link.returned.lease(Target::Portal, link.known.statements.next_name());
         Arc::new(Portal { statement, formats, lease })
     }
 

@@ -1,30 +1,47 @@
 //! A session's knowledge of the database's types, and the owner's replacements for them.
 
-use colonnade_columnar::{Catalog, CodecFormat, Type, Types};
+use std::sync::Arc;
+use std::time::Duration;
+
+use colonnade_columnar::{Catalogs, CodecFormat, Type, Types};
+use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::{Oid, frontend};
 
 use super::Session;
-use crate::exchange::{Introspect, Then};
+use crate::exchange::{Identify, Introspect, Then};
 use crate::{Error, Sink, Statement};
-
-/// The lowest OID that a server gives to objects created by users.
-const FIRST_NORMAL_OID: Oid = 16_384;
 
 impl<S: Sink> Session<S> {
     /// The types, with this connection's codecs and aliases.
     pub fn types(&self) -> &Types {
-        &self.talk.link.types
+        &self.talk.link.known.types
     }
 
-    /// Uses a catalog shared with other sessions; codecs stay as they are.
-    pub fn share_catalog(&mut self, catalog: Catalog) {
-        self.talk.link.types.share(catalog);
+    /// Takes note of the time since a moment that is the same for all sessions with this catalog.
+    /// What was last asked longer ago than the cache's limit has to be asked again.
+    pub const fn tell_time(&mut self, now: Duration) {
+        self.talk.link.known.types.tell_time(now);
+    }
+
+    /// Shares the types with other sessions of the same cluster and database, once the server has
+    /// told which that is; it is asked in the flight of the next exchange. Codecs stay as they are.
+    /// Does nothing if an exchange is under way or a transaction is open.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn share_catalogs(&mut self, catalogs: Arc<Catalogs>) -> Result<(), Error> {
+        let talk = &mut self.talk;
+        if !talk.running.is_empty() || talk.link.transaction_status != TransactionStatus::Idle {
+            return Ok(());
+        }
+        let exchange = Identify::start(catalogs, &mut talk.out)?;
+        talk.queue(exchange, true)
     }
 
     /// From the next preparation on, rows get values of extension types as their own classes
     /// instead of their text.
     pub fn show_extension_values(&mut self) {
-        self.talk.link.types.show_extension_values();
+        self.talk.link.known.types.show_extension_values();
     }
 
     /// Begins to look up those of the types that are not known yet; completes when they are.
@@ -33,7 +50,7 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session.
     pub fn introspect(&mut self, oids: &[Oid]) -> Result<bool, Error> {
-        let missing = self.talk.link.types.missing(oids.iter().copied());
+        let missing = self.talk.link.known.types.missing(oids.iter().copied());
         if missing.is_empty() {
             return Ok(false);
         }
@@ -49,7 +66,7 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session.
     pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) -> Result<(), Error> {
-        self.talk.link.types.set_codec(oid, codec, format);
+        self.talk.link.known.types.set_codec(oid, codec, format);
         self.forget_statements()
     }
 
@@ -58,7 +75,7 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session.
     pub fn set_alias(&mut self, oid: Oid, other: &Type) -> Result<(), Error> {
-        self.talk.link.types.set_alias(oid, other);
+        self.talk.link.known.types.set_alias(oid, other);
         self.forget_statements()
     }
 
@@ -67,58 +84,76 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session.
     pub fn reset_type(&mut self, oid: Oid) -> Result<(), Error> {
-        self.talk.link.types.reset_type(oid);
+        self.talk.link.known.types.reset_type(oid);
         self.forget_statements()
     }
 
     /// Forgets the database's types for all sessions that share the catalog, and this session's
-    /// statements, which were made with them.
+    /// statements, which were made with them. Those of the owner are outdated.
     ///
     /// # Errors
     /// A closed session.
     pub fn forget_types(&mut self) -> Result<(), Error> {
-        self.talk.link.types.catalog().clear();
-        self.talk.link.types.tell_outdated();
+        let known = &mut self.talk.link.known;
+        known.types.catalog().clear();
+        known.types.tell_outdated();
+        known.end_epoch();
         self.forget_statements()
     }
 
-    /// Forgets the statements if another session with the same catalog has found types out of date.
+    /// Forgets a statement that must be prepared again, and its types in the shared catalog,
+    /// because something was altered. Returns whether there are such types.
     ///
     /// # Errors
     /// A closed session.
-    pub fn follow_catalog(&mut self) -> Result<(), Error> {
-        if self.talk.link.types.is_outdated() { self.forget_statements() } else { Ok(()) }
-    }
-
-    /// Forgets a statement that must be prepared again, and the types of its parameters in the
-    /// shared catalog, because one may have been altered. Returns false if none can have been.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn forget_parameters(&mut self, statement: &Statement) -> Result<bool, Error> {
+    pub fn forget_statement(&mut self, statement: &Statement) -> Result<bool, Error> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        let link = &mut self.talk.link;
-        let mut can_alter = false;
-        for pg_type in statement.parameters.iter().filter(|it| it.oid >= FIRST_NORMAL_OID) {
-            link.types.catalog().forget(pg_type);
-            can_alter = true;
-        }
-        if can_alter {
-            link.types.tell_outdated();
-        }
-        if can_alter && let Some(gone) = link.statements.remove(statement) {
+        let known = &mut self.talk.link.known;
+        known.forget_types_of(statement);
+        if let Some(gone) = known.statements.remove(statement) {
             frontend::close_statement(&mut self.talk.out, &gone.name)?;
         }
-        Ok(can_alter)
+        Ok(statement.user_types().next().is_some())
+    }
+
+    /// The epoch and the namespace for which things are known now.
+    pub fn place(&mut self) -> (u64, u64) {
+        let known = &mut self.talk.link.known;
+        (known.epoch(), known.path.number())
+    }
+
+    /// Whether the types of an owner's statement may have been altered since it was described.
+    /// `now` is as in [`tell_time`](Self::tell_time).
+    pub fn is_outdated(&mut self, statement: &Statement, now: Duration) -> bool {
+        self.tell_time(now);
+        self.talk.link.known.is_outdated(statement)
+    }
+
+    /// Looks the types of an owner's statement up again. Returns the statement with the new types;
+    /// `None` if the server is asked for them, and the completion has it.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn refresh(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>, Error> {
+        let talk = &mut self.talk;
+        let oids = statement.user_types().map(|pg_type| pg_type.oid);
+        let missing = talk.link.known.types.missing(oids);
+        if missing.is_empty() {
+            return Ok(Some(statement.refreshed(&mut talk.link.known)));
+        }
+        let then = Then::Refresh(Arc::clone(statement));
+        let exchange = Introspect::start(missing, then, &talk.link, &mut talk.out)?;
+        talk.begin(exchange)?;
+        Ok(None)
     }
 
     fn forget_statements(&mut self) -> Result<(), Error> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        for statement in self.talk.link.statements.drain() {
+        for statement in self.talk.link.known.statements.drain() {
             // Travels with the next exchange's messages; its answer may come at any time.
             frontend::close_statement(&mut self.talk.out, &statement.name)?;
         }

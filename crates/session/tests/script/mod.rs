@@ -119,11 +119,11 @@ pub(crate) fn session() -> Session<TestSink> {
 }
 
 pub(crate) fn session_with_cache(size: usize) -> Session<TestSink> {
-    session_with(size, Catalog::default())
+    session_with(CacheLimits::of_capacity(size), Catalog::default())
 }
 
-pub(crate) fn session_with(cache_size: usize, catalog: Catalog) -> Session<TestSink> {
-    let mut session = Session::new(CacheLimits::of_capacity(cache_size), catalog);
+pub(crate) fn session_with(limits: CacheLimits, catalog: Catalog) -> Session<TestSink> {
+    let mut session = Session::new(limits, catalog);
     let authenticator =
         Authenticator::new("ada", None, ChannelBinding::NotUsed, AuthPolicy::default());
     let parameters = vec![("user".to_owned(), "ada".to_owned())];

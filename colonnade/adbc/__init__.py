@@ -10,8 +10,11 @@ It works in processes that run Python, over the same sockets as the rest of the 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from colonnade._extras import needed_by
 
 if TYPE_CHECKING:
     from adbc_driver_manager import dbapi
@@ -38,13 +41,16 @@ def connect(dsn: str, *, autocommit: bool = False) -> dbapi.Connection:
 
     Raises errors of `adbc_driver_manager`, and ImportError if it is not installed.
     """
-    try:
-        from adbc_driver_manager import dbapi
-    except ImportError as error:
-        raise ImportError(
-            'colonnade.adbc.connect() needs ADBC\'s driver manager: pip install "colonnade[adbc]"',
-            name="adbc_driver_manager",
-        ) from error
-    return dbapi.connect(
-        driver=library(), entrypoint=ENTRYPOINT, db_kwargs={"uri": dsn}, autocommit=autocommit
-    )
+    with needed_by("colonnade.adbc.connect()", "adbc_driver_manager", "adbc"):
+        from adbc_driver_manager import AdbcConnection, AdbcDatabase, dbapi
+
+        from colonnade.adbc.given import Given
+    with contextlib.ExitStack() as opened:
+        database = AdbcDatabase(driver=library(), entrypoint=ENTRYPOINT, uri=dsn)
+        opened.callback(database.close)
+        connection = AdbcConnection(database)
+        opened.callback(connection.close)
+        given: Any = Given()
+        made = dbapi.Connection(database, connection, {}, autocommit=autocommit, backend=given)
+        opened.pop_all()
+    return made

@@ -14,9 +14,9 @@ from colonnade import ArrowStream, Columns, dbapi, write_table
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.adbc.info import info_table, table_types_table
-from colonnade.adbc.status import status_of
+from colonnade.adbc.parameters import Bound, bound_to
+from colonnade.adbc.status import described
 from colonnade.frames.write import table_exists
-from colonnade.types import TextValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from colonnade import sync
 
-__all__ = ["Connection", "Database", "Statement", "status_of"]
+__all__ = ["Connection", "Database", "Statement", "described"]
 
 _SWITCH = {"true": True, "false": False}
 _LEVELS = {
@@ -297,28 +297,36 @@ class Statement:
         if _TABLE in self._options:
             self._ingest()
             return ArrowStream([self._connection.begun().fetch_columns("SELECT")])
-        text, runs = self._runs()
+        bound = self._taken()
         driver = self._connection.begun()
-        if len(runs) == 1:
-            return self._connection.streamed(driver.iter_columns(text, *runs[0]))
-        return self._connection.streamed(_results(driver, text, runs))
+        if len(bound.runs) == 1:
+            (args,) = bound.runs
+            batches = driver.iter_columns(bound.sql, *args, parameter_types=bound.types)
+            return self._connection.streamed(batches)
+        return self._connection.streamed(_results(driver, bound))
 
     def execute_update(self) -> int | None:
         """Run the command for each row of parameters, or ingest; the number of rows, if known."""
         if _TABLE in self._options:
             return self._ingest()
-        text, runs = self._runs()
+        bound = self._taken()
         driver = self._connection.begun()
-        if len(runs) == 1:
-            return _rows(driver.execute(text, *runs[0]))
-        driver.executemany(text, runs)
-        return None
+        if not bound.types:
+            return _rows(driver.execute(bound.sql))
+        if len(bound.runs) == 1:
+            (args,) = bound.runs
+            result = driver.fetch_result(bound.sql, *args, parameter_types=bound.types)
+            return _rows(result.status)
+        done = driver.fetchmany_result(bound.sql, bound.runs, parameter_types=bound.types)
+        return _rows(done.status)
 
     def execute_schema(self) -> Columns:
         """The columns of the query's result."""
-        text, runs = self._runs()
-        query = f"SELECT * FROM ({text}\n) AS described LIMIT 0"
-        return self._connection.begun().fetch_columns(query, *runs[0] if runs else ())
+        bound = self._taken()
+        query = f"SELECT * FROM ({bound.sql}\n) AS described LIMIT 0"
+        args = bound.runs[0] if bound.runs else [None] * len(bound.types)
+        driver = self._connection.begun()
+        return driver.fetch_columns(query, *args, parameter_types=bound.types)
 
     def cancel(self) -> None:
         """Cancel what runs, from another thread."""
@@ -333,20 +341,17 @@ class Statement:
             raise dbapi.ProgrammingError("the statement has no query")
         return self._query
 
-    def _runs(self) -> tuple[str, list[tuple[Any, ...]]]:
-        """The query, and the arguments of each run; a single run if nothing is bound."""
+    def _taken(self) -> Bound:
+        """The query with what is bound to it; a single run if nothing is."""
         text = self._text()
         if self._bound is None:
-            return text, [()]
+            return Bound(text, [], [()])
         import pyarrow as pa
 
         bound, self._bound = self._bound, None
         rows = pa.RecordBatchReader.from_stream(bound).read_all()
-        if _switch(_BY_NAME, self._options.get(_BY_NAME, "false")):
-            query = colonnade.Named(text)
-            return query.sql, [tuple(map(_sent, row)) for row in query.rows(rows.to_pylist())]
-        columns = [map(_sent, column.to_pylist()) for column in rows.columns]
-        return text, list(zip(*columns, strict=True))
+        by_name = _switch(_BY_NAME, self._options.get(_BY_NAME, "false"))
+        return bound_to(text, rows, by_name=by_name)
 
     def _ingest(self) -> int:
         if self._bound is None:
@@ -379,17 +384,20 @@ class _Capsule:
         return self._capsule
 
 
-def _results(
-    driver: sync.Connection, text: str, runs: Sequence[tuple[Any, ...]]
-) -> Iterator[Columns]:
-    for args in runs:
-        with driver.iter_columns(text, *args) as batches:
-            yield from batches
-
-
-def _sent(value: Any) -> Any:
-    """A value as a parameter; the server reads a text as the type that it is cast to."""
-    return TextValue(value) if type(value) is str else value
+def _results(driver: sync.Connection, bound: Bound) -> Iterator[Columns]:
+    command = None
+    for number, args in enumerate(bound.runs, 1):
+        with driver.iter_columns(bound.sql, *args, parameter_types=bound.types) as batches:
+            for batch in batches:
+                if batch.num_columns:
+                    yield batch
+                else:
+                    command = batch
+        if command is not None:
+            # Nobody reads on where there are no rows, so the other runs do not wait for it.
+            driver.executemany(bound.sql, bound.runs[number:], parameter_types=bound.types)
+            yield command
+            return
 
 
 def _terminate(driver: sync.Connection) -> None:

@@ -1,11 +1,11 @@
-"""The ADBC status of an exception."""
+"""An exception as an ADBC error."""
 
 from __future__ import annotations
 
 from colonnade import dbapi
 from colonnade.errors import InterfaceError
 
-__all__ = ["status_of"]
+__all__ = ["described"]
 
 _UNKNOWN, _NOT_IMPLEMENTED, _NOT_FOUND, _ALREADY_EXISTS, _INVALID_ARGUMENT = range(1, 6)
 _INVALID_STATE, _INVALID_DATA, _INTEGRITY, _INTERNAL, _IO = range(6, 11)
@@ -30,6 +30,7 @@ _STATES = {
 _CLASSES: tuple[tuple[type[BaseException], int], ...] = (
     (dbapi.NotSupportedError, _NOT_IMPLEMENTED),
     (dbapi.ProgrammingError, _INVALID_ARGUMENT),
+    (dbapi.DataError, _INVALID_DATA),
     (dbapi.OperationalError, _IO),
     (ValueError, _INVALID_ARGUMENT),
     (TypeError, _INVALID_ARGUMENT),
@@ -41,15 +42,20 @@ _CLASSES: tuple[tuple[type[BaseException], int], ...] = (
 )
 
 
-def status_of(error: BaseException) -> tuple[int, str]:
-    """The number of the status, and the SQLSTATE, which may be empty."""
+def described(error: BaseException) -> tuple[int, str, str]:
+    """The number of the status, the SQLSTATE, which may be empty, and the text with its notes."""
     sqlstate = getattr(error, "sqlstate", None) or ""
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    return _status(error, sqlstate), sqlstate, text
+
+
+def _status(error: BaseException, sqlstate: str) -> int:
     for state in (sqlstate, sqlstate[:2]):
         if state in _STATES:
-            return _STATES[state], sqlstate
+            return _STATES[state]
     if sqlstate:
-        return _INTERNAL, sqlstate
+        return _INTERNAL
     for kind, status in _CLASSES:
         if isinstance(error, kind):
-            return status, ""
-    return _UNKNOWN, ""
+            return status
+    return _UNKNOWN

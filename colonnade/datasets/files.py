@@ -9,7 +9,7 @@ from colonnade.formats.format import Settings
 from colonnade.formats.parquet import ParquetEncoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -72,7 +72,7 @@ class _Sink:
 
 
 class PartitionFiles:
-    """Writes rows to `part-0001.parquet` and so on, in a folder that exists.
+    """Writes the `columns` of rows to `part-0001.parquet` and so on, in a folder that exists.
 
     `ended` is called after each file, with the last row that is in it. A file ends only between
     rows whose `keys` differ, so that a later run can go on after that row.
@@ -83,6 +83,7 @@ class PartitionFiles:
         folder: Path,
         limits: Limits,
         codec: str,
+        columns: Sequence[str],
         *,
         keys: tuple[str, ...] = (),
         first: int = 1,
@@ -91,6 +92,7 @@ class PartitionFiles:
         self._folder = folder
         self._limits = limits
         self._encoding = ParquetEncoding((), Settings(codec=codec, file_bytes=limits.nbytes))
+        self._columns = columns
         self._keys = keys
         self._number = first
         self._ended = ended
@@ -133,13 +135,13 @@ class PartitionFiles:
     def _begin(self, rows: Columns) -> None:
         path = self._folder / f"part-{self._number:04}.parquet"
         self._file = _Sink(path)
-        self._writer = self._encoding.writer(self._file, rows)
+        self._writer = self._encoding.writer(self._file, rows.select(*self._columns))
         self._rows = 0
         self._last = rows[:0]
 
     def _write(self, rows: Columns) -> None:
         if self._writer is not None:
-            self._writer.write(rows)
+            self._writer.write(rows.select(*self._columns))
             self._rows += len(rows)
             self._last = rows[-1:]
 
@@ -154,7 +156,8 @@ class PartitionFiles:
         if self._limits.rows is not None:
             count = min(count, self._limits.rows - self._rows)
         if self._limits.nbytes is not None and self._writer is not None:
-            count = min(count, self._writer.fitting(rows, self._limits.nbytes))
+            written = rows.select(*self._columns)
+            count = min(count, self._writer.fitting(written, self._limits.nbytes))
         return count
 
     def _room(self, rows: Columns) -> int:

@@ -6,18 +6,20 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
+from colonnade._table_names import derived, found_table, is_table
 from colonnade.datasets.hive import check_key_name
 from colonnade.errors import InterfaceError
-from colonnade.parallel.names import is_table
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade import Columns
+    from colonnade import Columns, sync
+    from colonnade.types import Infinity
 
 _INTEGERS = {"int2", "int4", "int8", "oid"}
 _TEXTS = {"text", "varchar", "bpchar", "name"}
+_MOMENTS = {"date", "timestamp", "timestamptz"}
 # Types whose equal values have one text, in any setting of the session.
 _PARTITIONS = {*_INTEGERS, *_TEXTS, "bool", "date", "uuid"}
 _ORDERS = {*_PARTITIONS, "timestamp", "timestamptz"}
@@ -36,13 +38,18 @@ class Source:
         partition_by: tuple[str, ...],
         order_by: tuple[str, ...],
     ) -> None:
-        is_named = is_table(table_or_query)
-        query = table_or_query.rstrip().rstrip(";")
-        self._relation = table_or_query.strip() if is_named else f"({query}\n) AS source"
+        self._is_table = is_table(table_or_query)
+        self._relation = table_or_query if self._is_table else derived(table_or_query)
         self.args = tuple(args)
         self.partition_by = partition_by
         self.order_by = order_by
         self._expressions: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+
+    def find(self, connection: sync.Connection) -> None:
+        """Look up the table that the name means. Raises UndefinedTableError if there is none."""
+        if self._is_table:
+            self._relation = found_table(connection, self._relation)
 
     @property
     def empty_sql(self) -> str:
@@ -55,13 +62,21 @@ class Source:
         return self.partition_by or self.order_by
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of the result that hold the keys: the keys, or their texts beside them."""
+        return tuple(self._texts) or self.keys
+
+    @property
     def digest(self) -> str:
         """A fingerprint of the query and its arguments, which tells no value."""
         told = repr((self._relation, [(type(arg).__name__, _told(arg)) for arg in self.args]))
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def understand(self, empty: Columns) -> None:
+    def understand(self, empty: Columns, *, infinity: Infinity, are_changed: bool) -> None:
         """Check the columns of the result, and learn the types of the keys.
+
+        `are_changed` says that values may be read as others, such as an infinite date as NULL: then
+        the result has the keys once more, as texts that are the server's own.
 
         Raises InterfaceError for keys that are not there, or not of a type with one text.
         """
@@ -84,7 +99,9 @@ class Source:
             ("order_by", self.order_by, _ORDERS),
         ):
             for name in keys:
-                self._expressions[name] = _expression(option, fields[name], types)
+                self._expressions[name] = _expression(option, fields[name], types, infinity)
+        if are_changed:
+            self._texts = {_unlike(name, names): self._expressions[name] for name in self.keys}
 
     def batch_rows(self, empty: Columns) -> int:
         """The rows of a batch: fewer if values may have any length."""
@@ -93,7 +110,13 @@ class Source:
 
     def sql_after(self, last: Sequence[str | None] | None) -> tuple[str, tuple[object, ...]]:
         """Return the query and arguments for the rows whose keys come after `last`, NULL last."""
-        sql, args = f"SELECT * FROM {self._relation}", [*self.args]
+        # In JSON a date has the same text in any setting of the session.
+        texts = "".join(
+            f", pg_catalog.to_jsonb({key}) OPERATOR(pg_catalog.#>>) '{{}}'::pg_catalog.text[]"
+            f" AS {quote_identifier(name)}"
+            for name, key in self._texts.items()
+        )
+        sql, args = f"SELECT *{texts} FROM {self._relation}", [*self.args]
         if last is not None:
             sql += f" WHERE {self._after(last, args)}"
         order = ", ".join(self._expressions[name] for name in (*self.partition_by, *self.order_by))
@@ -126,7 +149,15 @@ def _told(value: object) -> object:
     return value
 
 
-def _expression(option: str, field: Any, types: set[str]) -> str:
+def _unlike(name: str, names: Sequence[str]) -> str:
+    """A name that none of the columns has."""
+    name = f"key {name}"[:20]
+    while name in names:
+        name += "_"
+    return name
+
+
+def _expression(option: str, field: Any, types: set[str], infinity: Infinity) -> str:
     """The expression of a key, by which the server orders rows as their texts differ."""
     name = quote_identifier(field.name)
     # In another collation different texts may be equal, or change places between two runs.
@@ -134,6 +165,9 @@ def _expression(option: str, field: Any, types: set[str]) -> str:
         return f'{name} COLLATE pg_catalog."C"'
     if field.type_name in _TEXTS:
         return f'{name}::pg_catalog.text COLLATE pg_catalog."C"'
+    if field.type_name in _MOMENTS and infinity == "null":
+        # Rows are ordered, grouped and continued by the values that they are written with.
+        return f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     if field.type_name in types or field.arrow_type.startswith("dictionary"):
         return name
     raise InterfaceError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -29,6 +30,9 @@ _LOCK = "lock"
 _CHECKSUM = "checksum"
 # A dataset that gives way to this one.
 _OLDER = "older"
+# The names that `write` gives to its folders and files, and no others: none leads elsewhere.
+_FOLDER = re.compile(r"(?:[\w%-]+=[\w%-]+(?:/(?!\Z)|\Z))*", re.ASCII)
+_FILE = re.compile(r"part-\d{4,}\.parquet", re.ASCII)
 _BEGIN_ANEW = "overwrite=True without resume=True removes it and begins anew"
 
 
@@ -296,9 +300,8 @@ def _read(line: dict[str, Any]) -> str | tuple[str, list[str | None], list[Writt
         return str(line["run"])
     folder, keys = str(line["folder"]), line["keys"]
     files = [WrittenFile(*file) for file in line["files"]]
-    for name in (*folder.split("/"), *(file.name for file in files)):
-        if name in {".", ".."} or not isinstance(name, str):
-            raise ValueError(name)
+    if _FOLDER.fullmatch(folder) is None or not all(_FILE.fullmatch(file.name) for file in files):
+        raise ValueError(line)
     if not all(isinstance(key, str | None) for key in keys):
         raise TypeError(keys)
     return folder, list(keys), files

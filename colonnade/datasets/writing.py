@@ -152,10 +152,12 @@ class Writing:
                 block.enter_context(
                     connection.transaction(isolation="repeatable_read", readonly=True)
                 )
+            source.find(connection)
             empty = connection.fetch_columns(
                 source.empty_sql, *source.args, schema=self._schema, infinity=self._infinity
             )
-            source.understand(empty)
+            are_changed = self._schema is not None or self._infinity != "raise"
+            source.understand(empty, infinity=self._infinity, are_changed=are_changed)
             self._names = tuple(name for name in empty.names if name not in source.partition_by)
             identity = self._identity(empty)
             if not (resume and unfinished.resume(identity)):
@@ -173,10 +175,11 @@ class Writing:
 
     def _identity(self, empty: Columns) -> dict[str, Any]:
         return {
-            "format": 2,
+            "format": 3,
             "query": self._source.digest,
             "partition_by": list(self._source.partition_by),
             "order_by": list(self._source.order_by),
+            "infinity": self._infinity,
             "columns": [[field.name, field.type_name, field.arrow_type] for field in empty.fields],
         }
 
@@ -213,23 +216,25 @@ class Writing:
             if len(batch) or not self._unfinished.parts:
                 self._files_of_all().take(batch)
             return
-        is_single = len(self._source.partition_by) == 1
-        for key, rows in batch.group_by(*self._source.partition_by):
+        keys = self._source.key_columns
+        is_single = len(keys) == 1
+        for key, rows in batch.group_by(*keys):
             values = (key,) if is_single else key
             if values != self._open_key:
                 self._end_partition()
                 self._begin_partition(values)
             if self._open is not None:
-                self._open.take(rows.select(*self._names))
+                self._open.take(rows)
 
     def _files_of_all(self) -> PartitionFiles:
         """The files of a dataset without partitions."""
         if self._open is None:
-            keys = self._source.order_by
+            keys = self._source.key_columns
             self._open = PartitionFiles(
                 self._unfinished.data,
                 self._limits,
                 self._codec,
+                self._names,
                 keys=keys,
                 first=1 + len(self._unfinished.parts),
                 ended=self._record_file if keys else None,
@@ -238,7 +243,7 @@ class Writing:
 
     def _record_file(self, file: WrittenFile, last: Columns) -> None:
         if file.rows:
-            (values,) = last.select(*self._source.order_by).to_pylist()
+            (values,) = last.select(*self._source.key_columns).to_pylist()
             self._unfinished.record_part("", _texts(values.values()), [file])
 
     def _begin_partition(self, values: tuple[object, ...]) -> None:
@@ -248,10 +253,10 @@ class Writing:
         except FileExistsError:
             raise InterfaceError(
                 f"two partitions have the folder {folder.name}: the file system takes their names "
-                "for one, or infinity= makes their values one"
+                "for one"
             ) from None
         self._open_key = values
-        self._open = PartitionFiles(folder, self._limits, self._codec)
+        self._open = PartitionFiles(folder, self._limits, self._codec, self._names)
 
     def _end_partition(self) -> None:
         if self._open is None:

@@ -36,7 +36,8 @@ def with_words(dsn: str | None, words: dict[str, str]) -> str | None:
     """Add keywords to the DSN, in the notation that it uses (URL or keyword=value)."""
     if not words:
         return dsn
-    if dsn is not None and dsn.startswith(("postgresql://", "postgres://")):
+    dsn = dsn and dsn.strip()
+    if dsn and dsn.startswith(("postgresql://", "postgres://")):
         query = "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in words.items())
         return f"{dsn}{'&' if '?' in dsn else '?'}{query}"
     return " ".join([dsn or "", *(f"{name}={_quoted(value)}" for name, value in words.items())])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade import __version__
 from colonnade._pep249.errors import ProgrammingError
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, whole_on
 from colonnade._shown import shown
 from colonnade.dbapi._arrow import schema_of
 from colonnade.dbapi._objects import objects_reader
@@ -127,9 +127,9 @@ class CatalogMixin:
                 "leave catalog_filter out"
             )
         names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
-        target = ".".join(map(quote_identifier, names))
         with self._guard:
             self._check_open()
+            target = ".".join(map(quote_identifier, whole_on(self._driver, *names)))
             self._begin()
             return schema_of(self._driver.fetch_columns(f"SELECT * FROM {target} LIMIT 0"))
 

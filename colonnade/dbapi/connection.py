@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
 from colonnade._arguments import check_callable, check_switch
+from colonnade._exact_dates import make_dates_exact
 from colonnade._pep249 import errors
 from colonnade._pep249.errors import InterfaceError, OperationalError, ProgrammingError
 from colonnade._pep249.parameters import adapted, without_naive
 from colonnade._pep249.transactions import IsolationLevel, TransactionOptions, checked_level
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, whole_on
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo
 from colonnade.dbapi._words import split_words, with_words
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from colonnade.errors import PostgresLogMessage
     from colonnade.rows import RowFactory
 
-
-# Commands that may change the result type of a prepared statement.
-_ALTERING = ("ALTER", "DROP")
 
 NoticeHandler = Callable[[errors.Diagnostic], object]
 
@@ -68,13 +66,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         autocommit: bool = False,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
+        make_dates_exact(driver)
         self._driver = driver
         self._guard = Guard()
         self._autocommit = autocommit
         self._options = TransactionOptions()
         self._blocks = 0
         self._tpc = None
-        self._has_altered = False
         self._refuses_naive = driver.naive_datetimes == "refuse"
         self._expects: Literal["rows", "columns"] = "rows"
         self.row_factory = row_factory
@@ -337,20 +335,6 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         made, types = adapted(values)
         return made, without_naive(types) if self._refuses_naive else types
 
-    def _note(self, status: str) -> None:
-        """Forget the prepared statements if a command may have changed their result types."""
-        if status.startswith(_ALTERING):
-            self._note_altered()
-
-    def _note_altered(self) -> None:
-        self._has_altered = True
-        self._driver.reload_schema_state()
-
-    def _undone(self) -> None:
-        """Forget the prepared statements if the rollback may have undone an ALTER or a DROP."""
-        if self._has_altered:
-            self._driver.reload_schema_state()
-
     def _begin(self) -> bool:
         """Begin a transaction before a statement, unless in autocommit or in one already.
 
@@ -374,15 +358,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         if self.closed:
             return False
         self._end("ROLLBACK")
-        self._driver.reload_schema_state()
         return True
 
     def _end(self, command: str) -> None:
-        done = self._driver.execute(command) if self._driver.is_in_transaction() else command
-        # The server answers COMMIT with ROLLBACK if the transaction had failed.
-        if done == "ROLLBACK":
-            self._undone()
-        self._has_altered = False
+        if self._driver.is_in_transaction():
+            self._driver.execute(command)
 
     def _enter_block(self, savepoint: str | None) -> tuple[bool, str | None]:
         with self._guard:
@@ -393,7 +373,8 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             if savepoint is None and not is_outermost:
                 savepoint = f"__colonnade_block_{self._blocks}"
             if savepoint is not None:
-                self._driver.execute(f"SAVEPOINT {quote_identifier(savepoint)}")
+                (savepoint,) = names = whole_on(self._driver, savepoint)
+                self._driver.execute(f"SAVEPOINT {quote_identifier(*names)}")
             self._blocks += 1
             return is_outermost, savepoint
 
@@ -410,8 +391,6 @@ class Connection(TwoPhaseMixin, CatalogMixin):
                 name = quote_identifier(savepoint)
                 undo = "" if is_kept else f"ROLLBACK TO {name}; "
                 self._driver.execute(f"{undo}RELEASE {name}")
-                if undo:
-                    self._undone()
 
     def _handle_notice(self, message: PostgresLogMessage) -> None:
         for handler in tuple(self._notice_handlers):

@@ -15,7 +15,7 @@ from colonnade._pep249.parameters import adapted_many, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
 from colonnade._pep249.transactions import run_in_transaction
 from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._shown import full_name, shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.adbc_methods import ColumnsMixin
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colonnade.dbapi.connection import Connection
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.rows import RowFactory, RowMaker
-    from colonnade.sync import HeldResult
+    from colonnade.sync import HeldResult, Result
 
 __all__ = ["Cursor"]
 
@@ -78,7 +78,7 @@ class Cursor(ColumnsMixin):
         that cannot be encoded. An error of the server raises the class that fits its SQLSTATE.
         """
         with self._connection._guard:
-            self._prepare()
+            self._prepare(query)
             if params is None and is_script(query):
                 self._run_script(query)
             else:
@@ -95,7 +95,7 @@ class Cursor(ColumnsMixin):
         Raises the errors of `execute`.
         """
         with self._connection._guard:
-            self._prepare()
+            self._prepare(query)
             sets = list(params_seq)
             if not sets:
                 self.rowcount = 0
@@ -107,16 +107,21 @@ class Cursor(ColumnsMixin):
             if returning:
                 self._take_all([self._run(text, row, types) for row in rows])
                 return
-            self._connection._begin()
-            result = self._driver.fetchmany_result(
-                text, rows, parameter_types=types, record_class=tuple
-            )
-            self._count(result.status)
+            # A first statement may be repeated, with the same rows.
+            kept = list(rows)
+
+            def run() -> Result:
+                return self._driver.fetchmany_result(
+                    text, kept, parameter_types=types, record_class=tuple
+                )
+
+            connection = self._connection
+            self._count(run_in_transaction(connection._begin, run, connection._undo).status)
 
     def executescript(self, script: str) -> None:
         """Run several commands and discard their rows."""
         with self._connection._guard:
-            self._prepare()
+            self._prepare(script)
             self._run_whole(script)
 
     def callproc(self, procname: str, parameters: Parameters = ()) -> Parameters:
@@ -124,8 +129,8 @@ class Cursor(ColumnsMixin):
 
         A mapping passes the parameters by name. For a procedure, execute `CALL` instead.
         """
-        name = ".".join(map(quote_identifier, procname.split(".")))
         with self._connection._guard:
+            name = ".".join(map(quote_identifier, procname.split(".")))
             self._prepare()
             if isinstance(parameters, Mapping):
                 words = [
@@ -155,8 +160,11 @@ class Cursor(ColumnsMixin):
             self._further = further
             return True
 
-    def _prepare(self) -> None:
+    def _prepare(self, query: object = "") -> None:
         self._check_open()
+        if not isinstance(query, str):
+            hint = ": call its as_string(None)" if hasattr(query, "as_string") else ""
+            raise TypeError(f"the query must be a str, not {full_name(type(query))}{hint}")
         self._forget()
 
     def _run(self, text: str, values: Sequence[Any] = (), types: Sequence[int] = ()) -> HeldResult:
@@ -171,16 +179,12 @@ class Cursor(ColumnsMixin):
                 expect=connection._expects,
             )
 
-        result = run_in_transaction(connection._begin, run, connection._undo)
-        connection._note(result.status)
-        return result
+        return run_in_transaction(connection._begin, run, connection._undo)
 
     def _run_whole(self, script: str) -> None:
         self._connection._begin()
         status = self._driver.execute(script)
         self._count(status)
-        # The server reports only the last command's tag here, so any of them may be an ALTER.
-        self._connection._note_altered()
 
     def _run_script(self, script: str) -> None:
         statements = with_rows(script)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, whole_on
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import Cursor, row_count
@@ -50,7 +50,8 @@ class NamedCursor(Cursor):
         self.withhold = withhold
         self.itersize = 100
         """The number of rows that iteration fetches per round trip."""
-        self._quoted = quote_identifier(name)
+        with connection._guard:
+            self._quoted = quote_identifier(*whole_on(connection._driver, name))
         self._is_declared = False
         self._statements: dict[str, PreparedStatement[Any]] = {}
 
@@ -61,7 +62,7 @@ class NamedCursor(Cursor):
         """
         connection = self._connection
         with connection._guard:
-            self._prepare()
+            self._prepare(query)
             self._end_declared()
             text, values, types = connection._with_values(query, params)
             connection._begin()

@@ -5,7 +5,7 @@
     with embedded.start() as server:
         connection = await colonnade.connect(server.dsn)
 
-The extra ``colonnade[embedded]`` contains the server; without it, the system's own programs are
+The extra ``embedded`` contains the server; without it, the system's own programs are
 used. It never touches a running server, installs nothing, and the server ends with the process that
 started it, even if that process is killed.
 

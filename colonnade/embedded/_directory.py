@@ -4,8 +4,9 @@ All server directories of a user are in one base directory. Each contains::
 
     owner       locked (flock) while the owning process lives
     server.log  what PostgreSQL prints
-    data/       the data directory
-    .s.PGSQL.*  the socket
+    r/          of the server's account, which may be `nobody`: no file in it is trusted
+        data/       the data directory
+        .s.PGSQL.*  the socket
 
 Invariant: a directory is created and locked under the base's own lock. So a process that holds the
 base's lock and can lock ``owner`` knows that the owner is dead.
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
 
 _OWNER = "owner"
 _PREFIX = "s-"
-# Room for "/s-xxxxxxxx/.s.PGSQL.65535.lock" after the base's name. The limits are those of
+# Room for "/s-xxxxxxxx/r/.s.PGSQL.65535.lock" after the base's name. The limits are those of
 # sun_path without its final NUL.
 _SOCKET_PATH_BYTES_MAX = 103 if sys.platform == "darwin" else 107
-_SOCKET_NAME_BYTES = len("/s-xxxxxxxx/.s.PGSQL.65535")
+_SOCKET_NAME_BYTES = len("/s-xxxxxxxx/r/.s.PGSQL.65535")
 _ORPHAN_SECONDS_MAX = 5.0
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class ServerDirectory:
@@ -50,7 +52,8 @@ class ServerDirectory:
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
-        self.data = path / "data"
+        self.home = path / "r"
+        self.data = self.home / "data"
         self.log = path / "server.log"
         self._lock: int | None = lock
 
@@ -70,10 +73,13 @@ def create(base: Path, account: Account) -> ServerDirectory:
     """Create and lock a new directory for a server of this process."""
     with locked(base / "lock"):
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-        lock = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(path / _OWNER, _OPEN_LOCK, 0o600)
         _lock_at_once(lock)
-    account.take(path)
-    return ServerDirectory(path, lock)
+    directory = ServerDirectory(path, lock)
+    directory.home.mkdir(0o700)
+    if account.uid is not None:
+        path.chmod(0o711)
+    return directory
 
 
 def sweep(base: Path) -> None:
@@ -82,7 +88,10 @@ def sweep(base: Path) -> None:
     with locked(base / "lock"):
         for path in base.glob(f"{_PREFIX}*"):
             try:
-                lock = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                if path.lstat().st_uid != os.geteuid():
+                    # Its account can change what is in it.
+                    continue
+                lock = os.open(path / _OWNER, _OPEN_LOCK, 0o600)
             except OSError:
                 # Its owner is removing it right now.
                 continue
@@ -134,7 +143,7 @@ def base_directory(account: Account) -> Path:
 @contextlib.contextmanager
 def locked(path: Path) -> Generator[None, None, None]:
     """Hold an exclusive lock on a file, created if missing, against other processes and threads."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(path, _OPEN_LOCK, 0o600)
     try:
         if sys.platform != "win32":
             fcntl.flock(lock, fcntl.LOCK_EX)

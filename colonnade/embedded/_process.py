@@ -98,10 +98,12 @@ def launch(
     # The kernel's guard watches the thread that starts the server, and only the main thread
     # lives as long as the process.
     guarded = threading.current_thread() is threading.main_thread() and has_death_signal()
-    log = os.open(directory.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    log = os.open(
+        directory.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+    )
     try:
-        command = [str(binaries.postgres), "-D", str(directory.data)]
-        server = account.spawn(command, directory.path, log, die_with_thread=guarded)
+        command = [str(binaries.postgres), "-D", str(directory.data), "-p", str(port)]
+        server = account.spawn(command, directory.home, log, die_with_thread=guarded)
     finally:
         os.close(log)
     process = ServerProcess(server, None)
@@ -143,7 +145,7 @@ def _watch(pid: int) -> subprocess.Popen[bytes]:
 def _wait_until_ready(
     server: subprocess.Popen[bytes], directory: ServerDirectory, port: int, deadline: float
 ) -> None:
-    address = os.fsencode(directory.path / f".s.PGSQL.{port}")
+    address = os.fsencode(directory.home / f".s.PGSQL.{port}")
     while True:
         if _says_ready(directory.data) and _takes_connections(address):
             return

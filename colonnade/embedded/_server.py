@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import socket
 import threading
@@ -16,7 +17,6 @@ from colonnade.embedded._binaries import find_binaries
 from colonnade.embedded._configuration import (
     create_roles,
     write_hba,
-    write_port,
     write_settings,
 )
 from colonnade.embedded._errors import EmbeddedServerError
@@ -111,7 +111,7 @@ class Server:
     @property
     def socket_dir(self) -> Path:
         """The directory of the socket; only this user can enter it."""
-        return self._directory.path
+        return self._directory.home
 
     @property
     def data_dir(self) -> Path:
@@ -199,6 +199,8 @@ def start(
 
     Raises `EmbeddedServerError` if there is no installation, or if the server does not start.
     """
+    if math.isnan(timeout):
+        raise ValueError("timeout must be a number of seconds, not nan")
     account = current_account()
     base = _directory.base_directory(account)
     _directory.sweep(base)
@@ -207,9 +209,10 @@ def start(
     try:
         copy_template(chosen, account, base, directory.data)
         listen = {"listen_addresses": _LOOPBACK if tcp else ""}
-        own = {"unix_socket_directories": str(directory.path)}
+        own = {"unix_socket_directories": str(directory.home)}
         write_settings(directory.data, {**listen, **(settings or {}), **own})
         write_hba(directory.data, hba, roles)
+        account.take(directory.home)
         create_roles(directory.data, roles, chosen, account)
         return _launch(directory, chosen, account, tcp=tcp, timeout=timeout)
     except BaseException:
@@ -224,7 +227,6 @@ def _launch(
     attempts_left = _PORT_ATTEMPTS_MAX
     while True:
         port = _free_port() if tcp else _SOCKET_PORT
-        write_port(directory.data, port)
         try:
             process = launch(binaries, account, directory, port, deadline)
         except AddressInUseError:

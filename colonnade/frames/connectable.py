@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from colonnade import sync
+from colonnade._exact_dates import exact_dates
 from colonnade._shown import class_name, full_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ Connectable: TypeAlias = "str | sync.Connection | HasConnection | Any"
 
 @contextlib.contextmanager
 def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
-    """Return a context manager that yields the blocking connection of `con`.
+    """Return a context manager that yields the blocking connection of `con`, with exact dates.
 
     At the end of the block, a connection made for a DSN is closed, and one of a pool is released.
     An Engine of SQLAlchemy commits, or rolls back if the block raised. A connection that the caller
@@ -42,6 +43,12 @@ def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
 
     Raises TypeError for an object that has no blocking connection.
     """
+    with _lent(con) as connection, exact_dates(connection):
+        yield connection
+
+
+@contextlib.contextmanager
+def _lent(con: Connectable) -> Generator[sync.Connection, None, None]:
     if isinstance(con, str):
         with sync.connect(con) as connection:
             yield connection

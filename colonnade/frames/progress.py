@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from colonnade._arguments import check_switch
+from colonnade._extras import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -39,14 +40,8 @@ def _rows(frame: Any) -> int | None:
 
 @contextlib.contextmanager
 def _bar(title: str, total: int | None) -> Generator[Callable[[int], object], None, None]:
-    try:
+    with needed_by("progress=True, unlike a function,", "rich", "cli"):
         from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
-    except ImportError as error:
-        raise ImportError(
-            'progress=True needs rich: pip install "colonnade[cli]", or pass a function that is '
-            "called with the rows sent so far",
-            name="rich",
-        ) from error
     rows = TextColumn("{task.completed:,} rows")
     with Bar(TextColumn("{task.description}"), BarColumn(), rows, TimeElapsedColumn()) as bar:
         task = bar.add_task(title, total=total)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._arguments import check_names
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import quote_identifier, whole_on
 from colonnade._shown import class_name, shown
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
@@ -72,12 +72,12 @@ def write_table(
     Raises DuplicateTableError as said above; InterfaceError for columns that the table does not
     have, and for a new table whose name has a dot if no `schema_name` is given; SchemaError for an
     Arrow type without a PostgreSQL type; EncodeError, with column, type and row, for a value that
-    does not fit; PostgresError for an error of the server; ValueError for a new table if `frame`
-    is an empty iterable.
+    does not fit; PostgresError of the server; ValueError for a new table of an empty iterable.
     """
     _check_options(table_name, schema_name, if_exists, on_conflict, conflict_columns)
     source = with_index(frame, index)
     with connection_of(con) as connection, _one_unit(connection):
+        table_name, schema_name = whole_on(connection, table_name, schema_name)
         is_made = _prepared(connection, table_name, schema_name, if_exists, types)
         if is_made and on_conflict is not None:
             raise InterfaceError(_no_key(table_name, schema_name))

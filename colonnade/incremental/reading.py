@@ -74,7 +74,8 @@ def iter_new(
     """As `read_new`, in batches of `batch_rows` rows: for the first read of a large table.
 
     Iterate over the result; its `state` is there after the last batch. `timeout` limits the wait
-    for each batch.
+    for each batch. Leaving a loop early ends the query, as for `iter_columns`: a traceback may keep
+    it alive, `close` and a `with` block end it in any case.
     """
     check_count("batch_rows", batch_rows)
     options = {
@@ -91,16 +92,14 @@ class NewBatches:
     """New rows in batches, of `iter_new`; a context manager that ends the query early."""
 
     def __init__(self, request: Request, con: Connectable, options: Mapping[str, Any]) -> None:
-        self._request = request
-        self._con = con
-        self._options = options
-        self._state: State | None = None
-        self._batches = self._read()
+        # They do not refer to this object, so a loop that is left drops both, and ends the query.
+        self._found: list[State] = []
+        self._batches = _read(request, con, options, self._found)
 
     @property
     def state(self) -> State:
         """The state for the next read. Raises InterfaceError before the last batch."""
-        return _state_at_end(self._state)
+        return state_at_end(self._found)
 
     def __iter__(self) -> Self:
         return self
@@ -123,13 +122,15 @@ class NewBatches:
         """End the query, if it is running."""
         self._batches.close()
 
-    def _read(self) -> Generator[Columns, None, None]:
-        with ExitStack() as block:
-            connection = block.enter_context(connection_of(self._con))
-            asked = _asked(self._request, connection)
-            stream = connection.iter_columns(asked.sql, *asked.args, **self._options)
-            yield from block.enter_context(stream)
-            self._state = asked.state
+
+def _read(
+    request: Request, con: Connectable, options: Mapping[str, Any], found: list[State]
+) -> Generator[Columns, None, None]:
+    with ExitStack() as block:
+        connection = block.enter_context(connection_of(con))
+        asked = _asked(request, connection)
+        yield from block.enter_context(connection.iter_columns(asked.sql, *asked.args, **options))
+        found.append(asked.state)
 
 
 def _refuse_asyncio(con: object) -> None:
@@ -137,10 +138,11 @@ def _refuse_asyncio(con: object) -> None:
         raise TypeError("con is one of asyncio: read_new_async and iter_new_async take it")
 
 
-def _state_at_end(state: State | None) -> State:
-    if state is None:
+def state_at_end(found: Sequence[State]) -> State:
+    """Return the state, which is there after the last batch."""
+    if not found:
         raise InterfaceError("the state is there after the last batch: read all of them first")
-    return state
+    return found[0]
 
 
 def _asked(request: Request, connection: sync.Connection) -> Asked:

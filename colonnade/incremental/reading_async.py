@@ -9,14 +9,16 @@ from colonnade import sync
 from colonnade._arguments import check_count
 from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
+from colonnade.incremental.reading import state_at_end
 from colonnade.incremental.request import New, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from types import TracebackType
 
-    from colonnade import Columns, Connection, Pool
+    from colonnade import Columns, ColumnStream, Connection, Pool
     from colonnade.incremental.request import Asked, State
+    from colonnade.pool import PoolConnectionProxy
     from colonnade.types import Infinity
 
 
@@ -53,7 +55,7 @@ def iter_new_async(
     infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> NewBatchesAsync:
-    """As `iter_new`, over a connection or pool of asyncio; use the result in `async with`."""
+    """As `iter_new`, over a connection or pool of asyncio."""
     check_count("batch_rows", batch_rows)
     options = {
         "batch_rows": batch_rows,
@@ -65,7 +67,10 @@ def iter_new_async(
 
 
 class NewBatchesAsync:
-    """New rows in batches, of `iter_new_async`."""
+    """New rows in batches, of `iter_new_async`; a context manager that ends the query early.
+
+    No generator: one that is dropped gives its connection back only later, in a task.
+    """
 
     def __init__(
         self, request: Request, con: Connection | Pool, options: Mapping[str, Any]
@@ -73,21 +78,38 @@ class NewBatchesAsync:
         self._request = request
         self._con = con
         self._options = options
-        self._state: State | None = None
-        self._batches = self._read()
+        self._lent: PoolConnectionProxy | None = None
+        self._stream: ColumnStream | None = None
+        self._asked: Asked | None = None
+        self._found: list[State] = []
+        self._is_waiting = False
+        self._is_finished = False
 
     @property
     def state(self) -> State:
         """The state for the next read. Raises InterfaceError before the last batch."""
-        if self._state is None:
-            raise InterfaceError("the state is there after the last batch: read all of them first")
-        return self._state
+        return state_at_end(self._found)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Columns:
-        return await anext(self._batches)
+        if self._is_finished:
+            raise StopAsyncIteration
+        if self._is_waiting:
+            raise InterfaceError("cannot perform operation: another operation is in progress")
+        self._is_waiting = True
+        try:
+            if self._stream is None:
+                self._stream = await self._opened()
+            return await anext(self._stream)
+        except BaseException as error:
+            if isinstance(error, StopAsyncIteration) and self._asked is not None:
+                self._found.append(self._asked.state)
+            self._end()
+            raise
+        finally:
+            self._is_waiting = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -102,29 +124,58 @@ class NewBatchesAsync:
 
     async def aclose(self) -> None:
         """End the query, if it is running."""
-        await self._batches.aclose()
+        self._is_finished = True
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.aclose()
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            pool: Any = self._con
+            await pool.release(lent)
 
-    async def _read(self) -> AsyncGenerator[Columns, None]:
-        async with _connection(self._con) as connection:
-            asked = await _asked(self._request, connection)
-            async with connection.iter_columns(asked.sql, *asked.args, **self._options) as stream:
-                async for batch in stream:
-                    yield batch
-            self._state = asked.state
+    def __del__(self) -> None:
+        self._end()
+
+    async def _opened(self) -> ColumnStream:
+        connection: Any = self._con
+        if _is_pool(connection):
+            connection = self._lent = await connection.acquire()
+        self._asked = await _asked(self._request, connection)
+        stream: ColumnStream = connection.iter_columns(
+            self._asked.sql, *self._asked.args, **self._options
+        )
+        return stream
+
+    def _end(self) -> None:
+        """End the stream, and give a connection back to its pool, without waiting."""
+        self._is_finished = True
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.finish()
+        lent, self._lent = self._lent, None
+        holder = None if lent is None else lent.holder
+        if holder is not None and not holder.give_back():
+            holder.finish_in_background()
 
 
 @asynccontextmanager
 async def _connection(con: Any) -> AsyncGenerator[Connection, None]:
     """Yield a connection of a pool, or the connection itself."""
+    if not _is_pool(con):
+        yield con
+        return
+    async with con.acquire() as connection:
+        yield connection
+
+
+def _is_pool(con: object) -> bool:
     if isinstance(con, (sync.Connection, sync.Pool, sync.PoolConnectionProxy)):
         raise TypeError("con is one of colonnade.sync: read_new and iter_new take it")
     if hasattr(con, "acquire"):
-        async with con.acquire() as connection:
-            yield connection
-    elif hasattr(con, "fetch_plain"):
-        yield con
-    else:
-        raise TypeError(f"con must be a connection or pool of asyncio, not {class_name(con)}")
+        return True
+    if hasattr(con, "fetch_plain"):
+        return False
+    raise TypeError(f"con must be a connection or pool of asyncio, not {class_name(con)}")
 
 
 async def _asked(request: Request, connection: Connection) -> Asked:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from colonnade._arguments import check_name, check_names
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
+from colonnade._table_names import is_table, quoted
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
-from colonnade.parallel.names import is_table
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ SELECT
     t.oid::pg_catalog.int8,
     t.relkind::pg_catalog.text,
     a.attnotnull,
-    pg_catalog.format_type(a.atttypid, NULL)
+    pg_catalog.format_type(a.atttypid, NULL),
+    pg_catalog.format('%I.%I', n.nspname, t.relname)
 FROM pg_catalog.pg_class AS t
 JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.relnamespace
 LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid OPERATOR(pg_catalog.=) t.oid
     AND a.attname OPERATOR(pg_catalog.=) $2::pg_catalog.text::pg_catalog.name
     AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2
@@ -87,9 +89,13 @@ class Request:
         if state is not None:
             check_state(state)
         check_names("columns", columns)
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a sequence of names, not one: [{shown(columns)}]")
         if not is_table(table):
             raise InterfaceError(f"table must be the name of a table, not {shown(table)}")
         self._table = table.strip()
+        quoted(table)  # Raises for a name that the server would cut.
+        self._table_sql = ""
         self._by = quote_identifier(by)
         self._by_name = by
         self._columns = None if columns is None else tuple(columns)
@@ -102,8 +108,8 @@ class Request:
 
     @property
     def odd_sql(self) -> str:
-        """A query that tells whether the column has values of another server, and NULLs."""
-        return _ODD.format(table=self._table, by=self._by)
+        """A query, after `check`: whether the column has values of another server, and NULLs."""
+        return _ODD.format(table=self._table_sql, by=self._by)
 
     def asked(self, found: Sequence[Sequence[Any]], odd: Sequence[Sequence[Any]]) -> Asked:
         """Return the query for the new rows, by the answers to the two above.
@@ -136,11 +142,12 @@ class Request:
             self._before.check(state, now, facts.reset)
             condition, args = self._later(self._before.snapshot, now)
         listed = "*" if self._columns is None else ", ".join(map(quote_identifier, self._columns))
-        return Asked(f"SELECT {listed} FROM {self._table} WHERE {condition}", args, state)
+        return Asked(f"SELECT {listed} FROM {self._table_sql} WHERE {condition}", args, state)
 
     def check(self, found: Sequence[Sequence[Any]]) -> None:
         """Raise InterfaceError, or ObjectNotInPrerequisiteStateError, if the table cannot tell."""
         facts = _Facts(*found[0])
+        self._table_sql = facts.table_sql
         if facts.is_replica:
             raise ObjectNotInPrerequisiteStateError(
                 "a replica's snapshot does not tell which transactions are running: read new rows "
@@ -206,6 +213,7 @@ class _Facts(NamedTuple):
     kind: str
     is_not_null: bool | None
     type: str | None
+    table_sql: str
 
     @property
     def timeline(self) -> int:
@@ -225,7 +233,12 @@ class _Snapshot(NamedTuple):
         if found is None:
             raise InterfaceError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
         running = tuple(map(int, found[3].split(","))) if found[3] else ()
-        return cls(int(found[1]), int(found[2]), running)
+        oldest, end = int(found[1]), int(found[2])
+        in_order = (oldest, *running, end)
+        is_open = not running or running[-1] < end
+        if oldest == 0 or end >> 64 or not is_open or list(in_order) != sorted(in_order):
+            raise InterfaceError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
+        return cls(oldest, end, running)
 
     def sees(self, transaction: int) -> bool:
         """Whether the transaction had ended."""
@@ -264,7 +277,8 @@ class _Before:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         missing = {"snapshot", *_OTHER} - set(state)
-        if missing or not isinstance(state["snapshot"], str):
+        texts = (state.get("snapshot"), state.get("unflushed", ""))
+        if missing or not all(isinstance(text, str) for text in texts):
             raise InterfaceError("state is not one that an earlier read returned", hint=_ANEW)
         self._state = state
         self.snapshot = _Snapshot.of(state["snapshot"])

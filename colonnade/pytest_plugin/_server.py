@@ -67,9 +67,9 @@ def running(config: pytest.Config) -> Generator[str]:
         server = embedded.start()
     except embedded.EmbeddedServerError as error:
         raise UnavailableError(
-            f"The private PostgreSQL server for the tests cannot be started. The extra"
-            f' "colonnade[pytest]" contains one. To use an existing server, name it with'
-            f" --colonnade-dsn or {VARIABLE}; no other variable counts for tests.\n{error}"
+            f"The private PostgreSQL server for the tests cannot be started. To use an existing"
+            f" server, name it with --colonnade-dsn or {VARIABLE}; no other variable counts for"
+            f" tests.\n{error}"
         ) from error
     with server:
         yield server.dsn

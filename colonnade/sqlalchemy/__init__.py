@@ -13,17 +13,20 @@ The same URL serves `create_async_engine`; there the functions are awaited. See
 
 from __future__ import annotations
 
-from colonnade.sqlalchemy._column_queries import (
-    AsyncColumnBatches,
-    ColumnBatches,
-    fetch_columns,
-    iter_columns,
-)
-from colonnade.sqlalchemy._column_types import column_types
-from colonnade.sqlalchemy._in_array import in_array
-from colonnade.sqlalchemy._or_to_union_all import or_to_union_all
-from colonnade.sqlalchemy._struct_type import StructType
-from colonnade.sqlalchemy.dialect import ColonnadeAsyncDialect, ColonnadeDialect
+from colonnade._extras import needed_by
+
+with needed_by("colonnade.sqlalchemy", "sqlalchemy"):
+    from colonnade.sqlalchemy._column_queries import (
+        AsyncColumnBatches,
+        ColumnBatches,
+        fetch_columns,
+        iter_columns,
+    )
+    from colonnade.sqlalchemy._column_types import column_types
+    from colonnade.sqlalchemy._in_array import in_array
+    from colonnade.sqlalchemy._or_to_union_all import or_to_union_all
+    from colonnade.sqlalchemy._struct_type import StructType
+    from colonnade.sqlalchemy.dialect import ColonnadeAsyncDialect, ColonnadeDialect
 
 __all__ = [
     "AsyncColumnBatches",

@@ -6,6 +6,7 @@ awaitable on an asyncio one, and `_wait` turns either into the result.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -13,9 +14,11 @@ from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
 from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
+from colonnade._exact_dates import make_dates_exact
 from colonnade._pep249.errors import OperationalError, ProgrammingError, translated
 from colonnade._pep249.parameters import adapted, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
+from colonnade._pep249.text_parameters import typed, uncast
 from colonnade._pep249.transactions import (
     TransactionOptions,
     check_prepared,
@@ -54,6 +57,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     )
 
     def __init__(self, connection: Any) -> None:
+        make_dates_exact(connection)
         self._connection = connection
         self._autocommit = False
         self.options = TransactionOptions()
@@ -180,19 +184,17 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         """
         if not parameters and is_script(operation):
             return self._run(lambda: self._run_script(operation))
-        arguments = as_parameters(parameters)
+        arguments, oids = self._typed(operation, parameters)
 
         def run() -> Any:
-            fetch = self._connection.fetch_result
+            fetch = functools.partial(self._connection.fetch_result, operation, record_class=tuple)
             try:
-                return self._wait(fetch(operation, *arguments, record_class=tuple))
+                return self._wait(fetch(*arguments, parameter_types=oids))
             except EncodeError:
-                # Nothing was sent. The server takes a parameter for text if the statement does not
-                # tell its type. Declare the type of the value instead.
+                # Nothing was sent. The type of the statement's cast does not take the value, as
+                # text takes no number. Declare the type of the value, which the server casts.
                 values, types = adapted(parameters)
-                oids = self._declared(types)
-                declared = fetch(operation, *values, record_class=tuple, parameter_types=oids)
-                return self._wait(declared)
+                return self._wait(fetch(*values, parameter_types=self._declared(types)))
 
         result = self._run(run)
         self._note_change(result.status)
@@ -221,7 +223,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
         def run() -> list[str]:
             many = [Series(rows, ())]
-            if not are_plain(columns):
+            if uncast(operation):
+                # As `adapted`, for a text whose parameters the server could not tell the types of.
+                many = list(series_of(rows, columns, None))
+            elif not are_plain(columns):
                 types = self._wait(self._connection.parameter_types(operation))
                 if len(types) == len(columns):
                     names = [pg_type.name for pg_type in types]
@@ -230,6 +235,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
         statuses: list[str] = self._run(run)
         return statuses
+
+    def _typed(
+        self, operation: str, parameters: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], Sequence[int]]:
+        """Return the arguments, and the types that the parameters of a `text()` declare."""
+        values, types = typed(operation, parameters)
+        return as_parameters(values), self._declared(types)
 
     def _declared(self, types: Sequence[int]) -> Sequence[int]:
         return without_naive(types) if self._connection.naive_datetimes == "refuse" else types
@@ -247,10 +259,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
                 "a server-side cursor needs a transaction, and this connection is in AUTOCOMMIT: "
                 "leave stream_results and yield_per out, or use another isolation level"
             )
-        arguments = as_parameters(parameters)
+        arguments, oids = self._typed(operation, parameters)
 
         def run() -> tuple[Any, Any]:
-            prepared = self._connection.prepare(operation, record_class=tuple)
+            prepared = self._connection.prepare(operation, record_class=tuple, parameter_types=oids)
             statement = self._wait(prepared)
             return statement, self._wait(statement.cursor(*arguments).open())
 
@@ -272,8 +284,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         request = cursor.columns_request
         if request is None:
             raise ProgrammingError("the cursor was not asked for columns")
-        arguments = as_parameters(parameters)
-        words = {"schema": request.schema, "infinity": request.infinity, "timeout": request.timeout}
+        arguments, oids = self._typed(operation, parameters)
+        words = {
+            "schema": request.schema,
+            "infinity": request.infinity,
+            "timeout": request.timeout,
+            "parameter_types": oids,
+        }
 
         def run() -> None:
             if request.batch_rows is None:

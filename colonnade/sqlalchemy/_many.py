@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from colonnade._pep249.oids import UNKNOWN
-from colonnade._pep249.parameters import adapted, adapted_many
+from colonnade._pep249.parameters import INFERRED, adapted, adapted_many
 from colonnade.types import TextValue
 
 _NOTHING = type(None)
@@ -56,13 +56,16 @@ def are_plain(columns: Sequence[Sequence[Any]]) -> bool:
 
 
 def series_of(
-    rows: list[tuple[Any, ...]], columns: Sequence[Sequence[Any]], names: Sequence[str]
+    rows: list[tuple[Any, ...]], columns: Sequence[Sequence[Any]], names: Sequence[str] | None
 ) -> Iterator[Series]:
-    """Yield the sets in their order; `names` are the names of the parameters' types."""
+    """Yield the sets in their order; `names` are the names of the parameters' types.
+
+    Where the server does not tell them, each parameter declares the type of its values.
+    """
     odd = [
         place
-        for place, (column, name) in enumerate(zip(columns, names, strict=True))
-        if _is_odd(column, name)
+        for place, column in enumerate(columns)
+        if names is None or _is_odd(column, names[place])
     ]
     if not odd:
         yield Series(rows, ())
@@ -72,7 +75,9 @@ def series_of(
         taken, [oid] = adapted_many([(value,) for value in columns[place]])
         made[place], types[place] = [value for (value,) in taken], oid
         # Values without a common type are declared set by set.
-        is_mixed |= oid == UNKNOWN and not all(isinstance(it, _TEXTLIKE) for it in made[place])
+        is_mixed |= oid in {UNKNOWN, INFERRED} and not all(
+            isinstance(it, _TEXTLIKE) for it in made[place]
+        )
     if not is_mixed:
         yield Series(list(zip(*made, strict=True)), types)
         return

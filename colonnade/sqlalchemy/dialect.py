@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
-# Options of the URL that are numbers for the driver.
-_NUMBERS: dict[str, Callable[[str], int | float]] = {
-    "command_timeout": float,
-    "max_cacheable_statement_size": int,
-    "max_cached_statement_lifetime": float,
-    "statement_cache_size": int,
-    "timeout": float,
-}
 _SWITCHES = {"true": True, "false": False}
+_NAIVE = {"local": "local", "refuse": "refuse"}
+
+# Options of the URL that are arguments of the driver, how they are read, and what they must be.
+_ARGUMENTS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "command_timeout": (float, "a number of seconds"),
+    "extension_types": (lambda word: _SWITCHES[word.lower()], "true or false"),
+    "max_cacheable_statement_size": (int, "a whole number"),
+    "max_cached_statement_lifetime": (float, "a number of seconds"),
+    "naive_datetimes": (_NAIVE.__getitem__, "local or refuse"),
+    "statement_cache_size": (int, "a whole number"),
+    "timeout": (float, "a number of seconds"),
+}
 
 
 class ColonnadeExecutionContext(PGExecutionContext):
@@ -104,18 +108,13 @@ class ColonnadeDialect(PGDialect):
             arguments.pop("port", None)
             if any(ports or ()):
                 arguments["port"] = ",".join(str(port or "") for port in ports or ())
-        for name, number in _NUMBERS.items():
+        for name, (read, expected) in _ARGUMENTS.items():
             if name in query:
-                arguments[name] = number(str(query.pop(name)))
-        if "extension_types" in query:
-            word = str(query.pop("extension_types")).lower()
-            if word not in _SWITCHES:
-                raise sa_exc.ArgumentError(
-                    f"extension_types must be true or false in the URL, not {word!r}"
-                )
-            arguments["extension_types"] = _SWITCHES[word]
-        if "naive_datetimes" in query:
-            arguments["naive_datetimes"] = str(query.pop("naive_datetimes"))
+                try:
+                    arguments[name] = read(str(query.pop(name)))
+                except (ValueError, KeyError):
+                    # Not shown: what was pasted into a URL may be a secret.
+                    raise sa_exc.ArgumentError(f"{name} must be {expected} in the URL") from None
         options = {name: str(value) for name, value in query.items()}
         if options:
             arguments["dsn"] = "postgresql://?" + urlencode(options, quote_via=quote)

@@ -171,8 +171,58 @@ def _split(count: str, unit: str, per: int) -> tuple[str, str]:
     return operation(count, "/", str(per)), scaled
 
 
+def size_of(kind: str) -> int:
+    """Return the bytes of the slot that a function reads for a type."""
+    if kind in {"str", "bytes", "struct"}:
+        return 4
+    if kind == "bool":
+        return 1
+    if found := re.fullmatch(r"(?:u?int|float)(\d+)", kind):
+        return int(found[1]) // 8
+    if found := re.fullmatch(r"(?:ascii\[|S)(\d+)\]?", kind):
+        return int(found[1])
+    return _LONG
+
+
+# The first and last count of each unit that the server's type can have, and its arithmetic on the
+# way: dates and timestamps from 4713 BC on, intervals of 32 bits of months, days and hours.
+_FIRST_SECOND, _LAST_SECOND = -210_866_803_200, 9_224_318_015
+_INT4 = 2**31 - 1
+_MOMENTS = {
+    "Y": (-6_681, 292_000),
+    "M": (-6_681 * 12, 292_000 * 12),
+    "W": (-348_655, 306_433_135),
+    "D": (-2_440_588, 2_145_031_948),
+    "h": (_FIRST_SECOND // 3600, _LAST_SECOND // 3600),
+    "m": (_FIRST_SECOND // 60, _LAST_SECOND // 60),
+    "s": (_FIRST_SECOND, _LAST_SECOND),
+    "ms": (_FIRST_SECOND * 10**3, _LAST_SECOND * 10**3 + 999),
+    "us": (_FIRST_SECOND * 10**6, 2**63 - 1),
+}
+_DURATIONS = {
+    "Y": _INT4 // 12,
+    "M": _INT4,
+    "W": _INT4 // 7,
+    "D": _INT4,
+    "h": _INT4,
+    "m": _INT4 * 60,
+    "s": _INT4 * 3_600,
+    "ms": _INT4 * 3_600_000,
+    "us": _INT4 * 3_600_000_000,
+}
+
+
 def _time(count: str, kind: str, unit: str) -> tuple[str, str]:
-    return (_moment if kind == "datetime" else _duration)(count, unit)
+    """Return the server's type of a time, and its value; NULL beyond what the type can have."""
+    is_moment = kind == "datetime"
+    returned, value = (_moment if is_moment else _duration)(count, unit)
+    most = _DURATIONS.get(unit, 0)
+    first, last = _MOMENTS.get(unit, (0, 0)) if is_moment else (-most, most)
+    if not last:
+        # The count itself.
+        return returned, value
+    is_within = f"{operation(count, '>=', str(first))} AND {operation(count, '<=', str(last))}"
+    return returned, f"CASE WHEN {is_within} THEN {value} END"
 
 
 def _moment(count: str, unit: str) -> tuple[str, str]:

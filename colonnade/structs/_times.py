@@ -1,10 +1,11 @@
-"""Times of Python and NumPy as counts of a unit, and back."""
+"""Times of Python, NumPy and pandas as counts of a unit, and back."""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
+from colonnade._core import count_duration, count_moment
 from colonnade._shown import shown
 from colonnade.errors import StructError
 
@@ -13,24 +14,16 @@ if TYPE_CHECKING:
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - moments without a zone
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
-_MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def moment_functions(unit: str) -> tuple[Callable[[Any], int], Callable[[int], Any]]:
     """Return functions that count a moment in a unit, and that make a `numpy.datetime64`."""
     import numpy as np
 
-    dtype = np.dtype(f"datetime64[{unit}]")
     make: Any = np.datetime64
 
     def take(moment: Any) -> int:
-        if isinstance(moment, dt.datetime):
-            moment = make(_naive(moment), "us")
-        elif isinstance(moment, dt.date):
-            moment = make(moment, "D")
-        elif not isinstance(moment, make):
-            raise TypeError(f"takes a datetime64[{unit}] or a datetime, not {shown(moment)}")
-        return _counted(moment, dtype)
+        return count_moment(moment, unit, f"a datetime64[{unit}] or a datetime")
 
     return take, lambda count: make(count, unit)
 
@@ -39,41 +32,12 @@ def duration_functions(unit: str) -> tuple[Callable[[Any], int], Callable[[int],
     """Return functions that count a duration in a unit, and that make a `numpy.timedelta64`."""
     import numpy as np
 
-    dtype = np.dtype(f"timedelta64[{unit}]")
     make: Any = np.timedelta64
 
     def take(duration: Any) -> int:
-        if isinstance(duration, dt.timedelta):
-            duration = make(duration // _MICROSECOND, "us")
-        elif not isinstance(duration, make):
-            raise TypeError(f"takes a timedelta64[{unit}] or a timedelta, not {shown(duration)}")
-        elif not np.can_cast(duration.dtype, dtype, "same_kind"):
-            raise ValueError(
-                f"{duration} is no whole number of {dtype}: a month has no fixed length"
-            )
-        return _counted(duration, dtype)
+        return count_duration(duration, unit, f"a timedelta64[{unit}] or a timedelta")
 
     return take, lambda count: make(count, unit)
-
-
-def _counted(value: Any, dtype: Any) -> int:
-    if value.dtype == dtype:
-        return int(value.astype("int64"))
-    cast = value.astype(dtype)
-    # An overflow wraps, and a finer value loses its rest: neither comes back.
-    if cast.astype(value.dtype) != value and not _is_nat(value):
-        raise ValueError(f"{value} is no whole number of {dtype}")
-    return int(cast.astype("int64"))
-
-
-def _is_nat(value: Any) -> bool:
-    return bool(value != value)  # noqa: PLR0124 - only NaT differs from itself
-
-
-def _naive(moment: dt.datetime) -> dt.datetime:
-    if moment.tzinfo is None:
-        return moment
-    return moment.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def datetime_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], Any]]:
@@ -83,9 +47,9 @@ def datetime_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int]
     """
 
     def take(moment: Any) -> int:
-        if not isinstance(moment, dt.datetime):
-            raise TypeError(f"takes a datetime.datetime, not {shown(moment)}")
-        return (_naive(moment) - _EPOCH) // _MICROSECOND
+        wanted = "a datetime.datetime"
+        _check_class(moment, isinstance(moment, dt.datetime), wanted)
+        return count_moment(moment, "us", wanted)
 
     def make(count: int) -> dt.datetime:
         try:
@@ -100,9 +64,10 @@ def date_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], An
     """Return functions that count the days to a `datetime.date`, and that make one."""
 
     def take(day: Any) -> int:
-        if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
-            raise TypeError(f"takes a datetime.date, not {shown(day)}")
-        return day.toordinal() - _EPOCH_DAY
+        wanted = "a datetime.date"
+        is_date = isinstance(day, dt.date) and not isinstance(day, dt.datetime)
+        _check_class(day, is_date, wanted)
+        return count_moment(day, "D", wanted)
 
     def make(count: int) -> dt.date:
         try:
@@ -115,14 +80,20 @@ def date_functions(place: str) -> tuple[Callable[[Any], int], Callable[[int], An
 
 def take_timedelta(duration: Any) -> int:
     """Return the microseconds of a `datetime.timedelta`."""
-    if not isinstance(duration, dt.timedelta):
-        raise TypeError(f"takes a datetime.timedelta, not {shown(duration)}")
-    return duration // _MICROSECOND
+    wanted = "a datetime.timedelta"
+    _check_class(duration, isinstance(duration, dt.timedelta), wanted)
+    return count_duration(duration, "us", wanted)
 
 
 def make_timedelta(count: int) -> dt.timedelta:
     """Return the `datetime.timedelta` of so many microseconds; 64 bits of them always fit."""
     return dt.timedelta(microseconds=count)
+
+
+def _check_class(value: Any, is_taken: bool, wanted: str) -> None:
+    """Refuse the classes of other fields; the core counts, and knows the digits of subclasses."""
+    if not is_taken:
+        raise TypeError(f"takes {wanted}, not {shown(value)}")
 
 
 def _outside(place: str, count: int, kind: str, stored: str) -> StructError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._quoting import is_name, quote_identifier, quote_literal
 from colonnade._shown import shown
 from colonnade.structs import _sql_values as values
 
@@ -15,7 +15,27 @@ if TYPE_CHECKING:
     from colonnade._core.structs import Definition
     from colonnade.structs.base import Struct
 
-_NAME_BYTES_MOST = 63
+_HEADER_BYTES = 24
+
+# CREATE OR REPLACE keeps the owner, who can change what runs with everybody's rights.
+_OWNED = """
+DECLARE
+    found pg_catalog.text := (
+        SELECT pg_catalog.format('%s belongs to %I', p.oid::pg_catalog.regprocedure, r.rolname)
+        FROM pg_catalog.pg_proc AS p
+        JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) p.proowner
+        WHERE p.oid OPERATOR(pg_catalog.=) ANY (ARRAY[{functions}])
+        AND r.rolname OPERATOR(pg_catalog.<>) CURRENT_USER AND NOT r.rolsuper
+        LIMIT 1
+    );
+BEGIN
+    IF found IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = pg_catalog.format('the function %s, who could change it later', found),
+            HINT = 'Drop it, or SET ROLE to that role if it is yours.';
+    END IF;
+END
+"""
 
 
 class _Field(NamedTuple):
@@ -35,12 +55,15 @@ def create_sql(kind: type[Struct], *, schema: str | None = None, prefix: str | N
     A function has the name of the class, in lower case and with underscores, and of the field:
     ``facts_created(bytea)``. `prefix` replaces the first part, so that two versions of a struct can
     stand side by side, and `schema` is the functions' schema; without it they are created in the
-    first one of the search path. Functions are immutable and parallel-safe, so an index over one
+    first one of the search path. A function of that name is replaced if it is yours or a
+    superuser's; the last statement refuses one of another role, so run all of them in one call of
+    `execute`, or in a transaction. Functions are immutable and parallel-safe, so an index over one
     can be made and used. Fields without a function are named in comments; `colonnade docs structs`
     tells why.
 
-    A function returns NULL for a NULL field, for the bytes of another struct, and for older bytes
-    without the field, unless that has a default.
+    A function returns NULL for a NULL field, for the bytes of another struct, for bytes that were
+    cut, for a time that the server's type cannot have, and for older bytes without the field,
+    unless that has a default.
 
     Raises ValueError for a name that is longer than the server's 63 bytes.
     """
@@ -55,6 +78,7 @@ def _underscored(name: str) -> str:
 
 def _statements(definition: Definition, schema: str | None, start: str) -> Iterator[str]:
     kinds = zip(definition.names, definition.types, definition.places, strict=True)
+    created = []
     for index, (name, kind, place) in enumerate(kinds):
         field = _Field(index, name, kind.rstrip("?"), *place)
         body = _body(definition, field)
@@ -62,7 +86,7 @@ def _statements(definition: Definition, schema: str | None, start: str) -> Itera
             yield f"-- {_comment(name)}: a {kind} has no function"
             continue
         function = start + name
-        if len(function.encode()) > _NAME_BYTES_MOST or "\0" in function:
+        if not is_name(function):
             raise ValueError(f"the name {shown(function)} is longer than 63 bytes: give a prefix")
         place_name = quote_identifier(function)
         if schema is not None:
@@ -73,6 +97,10 @@ def _statements(definition: Definition, schema: str | None, start: str) -> Itera
             f"{returned} LANGUAGE sql IMMUTABLE PARALLEL SAFE AS "
             f"{quote_literal('SELECT ' + expression)};"
         )
+        signature = quote_literal(f"{place_name}(pg_catalog.bytea)")
+        created.append(f"{signature}::pg_catalog.regprocedure::pg_catalog.oid")
+    if created:
+        yield f"DO LANGUAGE plpgsql {quote_literal(_OWNED.format(functions=', '.join(created)))};"
 
 
 def _comment(name: str) -> str:
@@ -85,7 +113,7 @@ def _body(definition: Definition, field: _Field) -> tuple[str, str] | None:
     if read is None:
         return None
     returned, expression = read
-    fits = _fits(definition, field.number)
+    fits = f"{_is_whole(field)} AND {_fits(definition, field.number)}"
     if field.flag is not None:
         byte, bit = divmod(field.flag, 8)
         flag = values.operation(values.byte_at(byte), "&", str(1 << bit))
@@ -97,7 +125,9 @@ def _body(definition: Definition, field: _Field) -> tuple[str, str] | None:
         literal = values.literal(default, returned, field.kind)
         if literal is None:
             return None
-        older = f" WHEN {_is_one_of(identities)} THEN {literal}"
+        # Damaged bytes of an older version are refused by their length, too.
+        is_older = f"{_is_whole(None)} AND {_is_one_of(identities)}"
+        older = f" WHEN {is_older} THEN {literal}"
     return returned, f"CASE WHEN {fits} THEN {expression}{older} END"
 
 
@@ -114,6 +144,27 @@ def _is_one_of(identities: list[bytes]) -> str:
     found = values.part("6", "10")
     tests = [values.operation(found, "=", values.bytea(each)) for each in identities]
     return f"({' OR '.join(tests)})"
+
+
+def _is_whole(field: _Field | None) -> str:
+    """Return the test of the lengths in the header, which any bytes pass without an error.
+
+    The server tests from left to right, and leaves out what comes after the first false.
+    """
+    length = "pg_catalog.octet_length($1)"
+    fixed_end, checks = values.word_at(20, 4), values.operation("4", "*", values.byte_at(5))
+    read_end = _HEADER_BYTES
+    if field is not None:
+        size = values.size_of(field.kind)
+        read_end = max(read_end, field.slot + size, (field.flag or 0) // 8 + 1)
+    return " AND ".join(
+        (
+            values.operation(length, ">=", str(_HEADER_BYTES)),
+            values.operation(values.word_at(16, 4), "=", length),
+            values.operation(fixed_end, ">=", str(read_end)),
+            values.operation(fixed_end, "<=", values.operation(length, "-", checks)),
+        )
+    )
 
 
 def _fits(definition: Definition, index: int) -> str:
@@ -153,7 +204,17 @@ def _read(field: _Field) -> tuple[str, str] | None:
                 values.operation(before, "+", str(align - 1)), "/", str(align)
             )
             start = values.operation(blocks, "*", str(align))
-        length = values.operation(values.word_at(field.slot, 4), "-", start)
-        found = values.part(start, length)
-        return ("text", values.text(found)) if field.kind == "str" else ("bytea", found)
+        end = values.word_at(field.slot, 4)
+        found = values.part(start, values.operation(end, "-", start))
+        shown = values.text(found) if field.kind == "str" else found
+        is_within = " AND ".join(
+            (
+                values.operation(before, ">=", "0"),
+                values.operation(before, "<=", end),
+                values.operation(start, "<=", end),
+                values.operation(end, "<=", "pg_catalog.octet_length($1)"),
+            )
+        )
+        returned = "text" if field.kind == "str" else "bytea"
+        return returned, f"CASE WHEN {is_within} THEN {shown} END"
     return values.scalar(field.kind, field.slot)

@@ -1,7 +1,7 @@
 """The command line: `colonnade query`, `export`, `import`, `doctor`, `demo` and so on.
 
 The commands need `click` and `rich`; the extra `cli` installs both. The driver needs neither, and
-the check of a probe and the pages of `docs` are shown without them.
+the version, the check of a probe and the pages of `docs` are shown without them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,17 @@ def main() -> int:
         from colonnade.cli.docs.pages import run as show_docs
 
         return show_docs(sys.argv[2:])
+    if missing and sys.argv[1:] == ["--version"]:
+        from colonnade import __version__
+
+        print(f"colonnade, version {__version__}")
+        return 0
     if missing:
+        from colonnade._extras import how_to_install
+
         print(
-            f"colonnade: the command line needs {' and '.join(missing)}. Install the extras:\n"
-            '    pip install "colonnade[cli,embedded]"',
+            f"colonnade: the command line needs {' and '.join(missing)}. Install them:\n"
+            f"    {how_to_install('cli', 'embedded')}",
             file=sys.stderr,
         )
         return 1

@@ -5,6 +5,7 @@ Its exit status is 0 for success, 1 for a failure, 2 for wrong usage and 130 for
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -12,25 +13,37 @@ import click
 
 import colonnade
 from colonnade.cli import interrupts
-from colonnade.cli.demo.command import demo
-from colonnade.cli.docs.command import docs
-from colonnade.cli.doctor.command import doctor
-from colonnade.cli.export.command import export
-from colonnade.cli.failures import CommandError, of_system
-from colonnade.cli.importing.command import import_
-from colonnade.cli.jobs.command import jobs
-from colonnade.cli.observe.command import observe
-from colonnade.cli.query.command import query
+from colonnade.cli.failures import CommandError, of_system, say, without_addresses
+
+#: The commands in the order of the help text, and their folders where the name is not the folder's.
+COMMANDS = ("query", "export", "import", "doctor", "demo", "observe", "jobs", "docs")
+_FOLDERS = {"import": "importing"}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """A group that imports a command once it is asked for: all of them take half a second."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = f"colonnade.cli.{_FOLDERS.get(cmd_name, cmd_name)}.command"
+        found = vars(importlib.import_module(module)).values()
+        return next(
+            each for each in found if isinstance(each, click.Command) and each.name == cmd_name
+        )
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(colonnade.__version__, prog_name="colonnade")
 def cli() -> None:
     """PostgreSQL in columns."""
-
-
-for command in (query, export, import_, doctor, demo, observe, jobs, docs):
-    cli.add_command(command)
 
 
 def run() -> int:
@@ -42,6 +55,8 @@ def run() -> int:
         status = cli.main(prog_name="colonnade", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
+        # click declares it as final, and the class of the error decides how it is shown.
+        vars(error)["message"] = without_addresses(error.message, sys.argv[1:])
         error.show()
         return error.exit_code
     except UnicodeEncodeError:
@@ -49,7 +64,7 @@ def run() -> int:
         return _failed(CommandError("a text that was given is not valid UTF-8"))
     except click.Abort as abort:
         left = getattr(abort.__cause__, "__notes__", None) or ["no partial output remains"]
-        click.echo(f"colonnade: interrupted; {'; '.join(left)}", err=True)
+        say(f"colonnade: interrupted; {'; '.join(left)}")
         return interrupts.status_of(abort.__cause__)
     except (interrupts.ClosedPipeError, BrokenPipeError):
         _forget_output()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import colonnade.sync
-from colonnade.cli.failures import unreachable
+from colonnade.cli.failures import say, unreachable
 from colonnade.cli.understood import Understood, understood
 
 if TYPE_CHECKING:
@@ -100,4 +100,4 @@ def _asked_password() -> str:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print the warning on one line, without a source location that means nothing to users."""
-    click.echo(f"colonnade: warning: {message}", err=True)
+    say(f"colonnade: warning: {message}")

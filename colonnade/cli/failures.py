@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade import errors
+from colonnade._extras import how_to_install
 from colonnade.errors._place import character_number, place_in
 
 if TYPE_CHECKING:
@@ -22,9 +23,13 @@ FAILED = 1
 # Python arguments that the driver's messages suggest; the options below replace them.
 _SCHEMA = re.compile(r'schema=\{"((?:[^"\\]|\\.)*)": "([^"]*)"\}')
 _INFINITY = re.compile(r'infinity="(\w+)"')
-# All control characters except newline and tab.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_INSTALL = 'pip install "colonnade[{extra}]"'
+# All control characters except newline and tab; marks that turn the direction of the text or are
+# not seen; and halves of surrogate pairs, as which Python has bytes of paths that are not UTF-8.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_CREDENTIALS = re.compile(r":[^@]*@|password=")
 _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (
         errors.InvalidPasswordError,
@@ -49,22 +54,38 @@ class CommandError(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the message and the hint to standard error."""
         out = file or sys.stderr
-        click.echo(f"colonnade: {_visible(self.format_message())}", file=out)
+        click.echo(f"colonnade: {visible(self.format_message())}", file=out)
         if self.hint:
-            click.echo(f"  hint: {_visible(self.hint)}", file=out)
+            click.echo(f"  hint: {visible(self.hint)}", file=out)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Escape the control characters, so that the text cannot drive the terminal.
 
-    Names and values from files and servers may contain any character.
+    Names of files, and names and values from files and servers, may contain any character.
     """
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def say(text: str) -> None:
+    """Print a line about the command's work to standard error."""
+    click.echo(visible(text), err=True)
+
+
+def without_addresses(message: str, words: list[str]) -> str:
+    """Hide the user's words that may be addresses with a password, in a complaint about them."""
+    for word in words:
+        # An option may stand before it: --dns=postgresql://...
+        value = word.partition("=")[2] if word.startswith("-") else word
+        if "postgres" in value or _CREDENTIALS.search(value):
+            for written in (value, repr(value)[1:-1]):
+                message = message.replace(written, "(an address, not shown)")
+    return message
+
+
 def missing_library(name: str, extra: str, purpose: str) -> CommandError:
     """Return an error that names the missing library and the extra that installs it."""
-    return CommandError(f"{purpose} needs {name}", f"install it: {_INSTALL.format(extra=extra)}")
+    return CommandError(f"{purpose} needs {name}", f"install it: {how_to_install(extra)}")
 
 
 @contextmanager

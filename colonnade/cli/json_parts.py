@@ -12,6 +12,13 @@ from colonnade.cli.statement import Prepared, Query
 if TYPE_CHECKING:
     from colonnade import Attribute
 
+# `to_json` prints floats, intervals and bytes by these settings. They end with the statement, which
+# is a transaction of its own.
+_SETTINGS = """(
+    SELECT pg_catalog.set_config('extra_float_digits', '1', true),
+        pg_catalog.set_config('intervalstyle', 'postgres', true),
+        pg_catalog.set_config('bytea_output', 'hex', true)
+) AS settings"""
 _PARTED = {"array", "composite"}
 
 
@@ -36,9 +43,9 @@ def with_json_of_parts(prepared: Prepared) -> Prepared:
     # INSERT, UPDATE and DELETE can be wrapped only in WITH. A SELECT is wrapped in FROM instead,
     # because WITH may materialize the whole result before the first row.
     sql = (
-        f"SELECT {values} FROM ({query.sql}\n) AS {names}"
+        f"SELECT {values} FROM {_SETTINGS} CROSS JOIN ({query.sql}\n) AS {names}"
         if query.is_selection
-        else f"WITH {names} AS ({query.sql}\n) SELECT {values} FROM query"
+        else f"WITH {names} AS ({query.sql}\n) SELECT {values} FROM {_SETTINGS} CROSS JOIN query"
     )
     try:
         made = Prepared(prepared.connection, Query(sql, query.args))

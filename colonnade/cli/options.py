@@ -25,6 +25,7 @@ _SERVER = """\
 PGPASSWORD, PGSSLMODE, ...), else the server of this machine. Other users can see a password in
 --dsn in the list of processes: -W, PGPASSWORD and the password file keep it private.
 """
+_JSON = "--format ndjson writes each row as a JSON object on a line of its own"
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -37,7 +38,7 @@ class Command(click.Command):
     def __init__(self, *args: Any, examples: str, **options: Any) -> None:
         super().__init__(*args, **options)
         self.help = (self.help or "").replace("FORMATS", formats.described())
-        self._examples = examples
+        self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; explain a negative number that was read as an option.
@@ -47,6 +48,8 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            if error.option_name == "--json" and any(one.name == "form" for one in self.params):
+                raise click.UsageError(f"there is no option --json: {_JSON}", ctx) from error
             if _NEGATIVE.match(error.option_name) is None:
                 raise
             said = f"{error.option_name!r} is parsed as an option: put -- before negative values"
@@ -55,10 +58,20 @@ class Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, and the section on how the server is chosen."""
         del ctx
-        for heading, text in (("Examples", self._examples), ("Server", _SERVER)):
+        for heading, text in (("Examples", self.examples), ("Server", _SERVER)):
             with formatter.section(heading):
                 for line in text.splitlines():
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class _FormatName(click.Choice[str]):
+    """A format by its name; JSON, which people look for, has another name here."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        if value == "json":
+            self.fail(f"there is no format json: {_JSON}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Pair(click.ParamType[tuple[str, str]]):
@@ -117,7 +130,7 @@ def format_option(
 ) -> Callable[[F], F]:
     """Add --format, which accepts `others` and every file format."""
     names = [*others, *(form.name for form in formats.FORMATS)]
-    return click.option("--format", "form", type=click.Choice(names), help=help)
+    return click.option("--format", "form", type=_FormatName(names), help=help)
 
 
 def chosen_format(word: str | None, path: Path) -> formats.Format:
@@ -132,8 +145,7 @@ def chosen_format(word: str | None, path: Path) -> formats.Format:
         raise click.UsageError(f"{error.args[0]}: pass --format, or {error.hint}") from error
     if form.library is not None:
         if importlib.util.find_spec(form.library) is None:
-            extras = f"cli,{form.library}"
-            raise missing_library(form.library, extras, f"the format {form}")
+            raise missing_library(form.library, form.library, f"the format {form}")
         importlib.import_module(form.library)
     return form
 

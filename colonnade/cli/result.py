@@ -49,8 +49,9 @@ def write_result(
     encoding = form.encode(prepared.attributes, options.settings)
     transfer = Transfer(outlet, encoding.writer, options.limits, progress)
     try:
-        # COPY of the server's CSV is faster, but takes selections only.
-        if form is formats.CSV and prepared.query.is_selection:
+        # COPY of the server's CSV is faster, but takes selections only, and prints moments, floats
+        # and bytes by settings of the session.
+        if form is formats.CSV and prepared.query.is_selection and prepared.has_plain_text:
             _copy_csv(prepared, options.settings.csv, transfer)
         else:
             _stream(prepared, options, encoding, transfer)

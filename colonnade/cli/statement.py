@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import colonnade.sync
+from colonnade._table_names import found_table, is_table, quoted
 from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 
@@ -23,8 +24,6 @@ _STDIN = "-"
 #: First words of statements that COPY accepts.
 _SELECTING = {"select", "table", "values", "with"}
 _BEGINNING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*([a-z]+)", re.IGNORECASE | re.DOTALL)
-_IDENTIFIER = r'(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)'
-_TABLE = re.compile(rf"\s*{_IDENTIFIER}(?:\.{_IDENTIFIER}){{0,2}}\s*")
 #: The size of a batch in memory. The planner knows the average width of a table's columns, but
 #: only guesses the width of expressions. So a result with a type of any length has small batches.
 _BATCH_BYTES = 16 << 20
@@ -34,6 +33,25 @@ _BATCH_ROWS_MIN = 64
 _FIXED_WIDTH = {
     *("bool", "int2", "int4", "int8", "float4", "float8", "oid", "uuid"),
     *("date", "time", "timetz", "timestamp", "timestamptz", "interval"),
+}
+
+
+#: Types that every server prints alike, whatever its settings.
+_PLAIN = {
+    *(
+        "bool",
+        "int2",
+        "int4",
+        "int8",
+        "oid",
+        "numeric",
+        "uuid",
+        "text",
+        "varchar",
+        "bpchar",
+        "name",
+    ),
+    *("json", "jsonb", "time", "timetz", "inet", "cidr", "macaddr", "bit", "varbit", "tsvector"),
 }
 
 
@@ -77,9 +95,11 @@ def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[st
         return Query(made.sql, made.args({name: TextValue(value) for name, value in named}))
 
 
-def as_query(text: str) -> str:
-    """Turn the name of a table into a query; return any other text unchanged."""
-    return f"SELECT * FROM {text.strip()}" if _TABLE.fullmatch(text) else text
+def as_query(connection: colonnade.sync.Connection, asked: Query) -> Query:
+    """Turn the name of a table into a query; return any other query unchanged."""
+    if not is_table(asked.sql):
+        return asked
+    return replace(asked, sql=f"SELECT * FROM {found_table(connection, asked.sql)}")
 
 
 def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
@@ -87,8 +107,8 @@ def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
     told = of_server(error, sql)
     if sql.lstrip().startswith("\\"):
         told.hint = "this is a psql command; SELECT * FROM information_schema.tables lists tables"
-    elif _TABLE.fullmatch(sql):
-        told.hint = f'read a table with a query: "SELECT * FROM {sql.strip()}"'
+    elif is_table(sql):
+        told.hint = f"read a table with a query: 'SELECT * FROM {quoted(sql)}'"
     elif error.position is None and ";" in sql:
         return CommandError(
             "the text has several statements, but a query is only one", "run them one by one"
@@ -146,8 +166,17 @@ class Prepared:
         return max(_BATCH_ROWS_MIN, min(rows, fitting))
 
     @property
+    def has_plain_text(self) -> bool:
+        """Whether no setting of the session changes the text of the result."""
+        types = [attribute.type for attribute in self.attributes]
+        return all(
+            known.name.removesuffix("[]") in _PLAIN and known.schema == "pg_catalog"
+            for known in types
+        )
+
+    @property
     def text_schema(self) -> dict[str, str]:
-        """A schema that requests every column as the server's text."""
+        """A schema that requests every column as text, which depends on no setting."""
         return {attribute.name: "utf8" for attribute in self.attributes}
 
     def _check_arguments(self) -> None:

@@ -72,6 +72,8 @@ def _time(connection: colonnade.sync.Connection, rounds: int) -> None:
     for name, of_rounds in costs.items():
         wall, cpu = (min(figures) * 1000 for figures in zip(*of_rounds, strict=True))
         click.echo(f"{name:<13} {wall:8,.1f} ms wall time, {cpu:8,.1f} ms CPU time of the client")
+    if colonnade.__build_profile__ != "release":
+        click.echo(f"measured with a {colonnade.__build_profile__} build; a release is faster")
 
 
 def _cost(fetch: Callable[[], object]) -> tuple[float, float]:

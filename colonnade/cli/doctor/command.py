@@ -93,7 +93,11 @@ def _target_check(known: Understood) -> Check:
         sslmode=known.sslmode,
         has_password=known.has_password,
         target_session_attrs=known.target_session_attrs,
-        server_settings=known.server_settings,
+        # A name with a dot is the user's own, and its value may be a secret.
+        server_settings={
+            name: "not shown" if "." in name else value
+            for name, value in known.server_settings.items()
+        },
     )
 
 

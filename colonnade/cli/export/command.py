@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from colonnade.cli.amounts import count, duration, size
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.export.dataset import dataset_options, export_dataset
-from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.files import WholeFiles
 from colonnade.cli.options import (
     Command,
@@ -22,7 +23,7 @@ from colonnade.cli.options import (
     result_options,
 )
 from colonnade.cli.outlet import STDOUT, Outlet, is_terminal, older_parts
-from colonnade.cli.progress import count, duration, rows_bar, size
+from colonnade.cli.progress import rows_progress
 from colonnade.cli.result import ResultOptions, write_result
 from colonnade.cli.statement import Prepared, Query, as_query, given_query
 from colonnade.cli.transfer import Limits
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 colonnade export flights -o flights.parquet
-colonnade export "SELECT * FROM flights WHERE month = $1" 6 -o june.csv
+colonnade export 'SELECT * FROM flights WHERE month = $1' 6 -o june.csv
 colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0001.parquet, ...
 colonnade export flights -o flights --partition-by carrier           # flights/carrier=UA/...
 """
@@ -85,8 +86,6 @@ def export(
     With --partition-by or --order-by, the output is a folder of Parquet files, a dataset; --resume
     goes on with one that was interrupted.
     """
-    if file is None and words:
-        words = (as_query(words[0]), *words[1:])
     asked = given_query(words, file, named)
     if partition_by or order_by or resume:
         keys = {"partition_by": partition_by, "order_by": order_by}
@@ -107,7 +106,7 @@ def export(
     outdated = _older_parts(output, settings.limits, overwrite=options["overwrite"])
     with failures_told(asked.sql), target.connect() as connection:
         start = time.perf_counter()
-        prepared = _prepared(connection, asked)
+        prepared = _prepared(connection, as_query(connection, asked))
         with WholeFiles(sync=options["fsync"]) as files:
             transfer = _written(prepared, files, output, settings, quiet=quiet)
             for place in set(outdated) - set(files.places):
@@ -115,10 +114,7 @@ def export(
         elapsed = time.perf_counter() - start
     if not quiet:
         where = _where(files, output, settings.limits)
-        click.echo(
-            f"{count(transfer.rows, 'row')}, {size(transfer.bytes)} in {duration(elapsed)}{where}",
-            err=True,
-        )
+        say(f"{count(transfer.rows, 'row')}, {size(transfer.bytes)} in {duration(elapsed)}{where}")
 
 
 def _is_folder(path: Path) -> bool:
@@ -173,7 +169,7 @@ def _written(
     prepared: Prepared, files: WholeFiles, output: Path, settings: ResultOptions, *, quiet: bool
 ) -> Transfer:
     outlet = Outlet(files, output, numbered=settings.limits.are_parts)
-    with rows_bar("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
+    with rows_progress("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
         return write_result(prepared, outlet, settings, progress)
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.amounts import count, duration, size
+from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.options import chosen_format, format_settings
 from colonnade.cli.outlet import STDOUT
-from colonnade.cli.progress import count, duration, rows_bar, size
-from colonnade.cli.statement import Prepared, Query
+from colonnade.cli.progress import rows_progress
+from colonnade.cli.statement import Prepared, Query, as_query
 from colonnade.datasets.files import Limits
 from colonnade.datasets.source import Source
 from colonnade.datasets.unfinished import Unfinished
@@ -69,6 +70,7 @@ def export_dataset(
     unfinished = Unfinished(Path.cwd() / output, sync=options["fsync"])
     with _kept_told(unfinished), failures_told(asked.sql), target.connect() as connection:
         start = time.perf_counter()
+        asked = as_query(connection, asked)
         prepared = Prepared(connection, asked)
         prepared.ask_planner()
         writing = Writing(
@@ -80,13 +82,13 @@ def export_dataset(
             infinity=options["infinity"],
             batch_rows=prepared.batch_rows,
         )
-        with rows_bar("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
+        with rows_progress("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
             dataset = writing.run(
                 connection, progress, resume=resume, overwrite=options["overwrite"]
             )
         elapsed = time.perf_counter() - start
     if not quiet:
-        click.echo(_summary(dataset, output, elapsed), err=True)
+        say(_summary(dataset, output, elapsed))
 
 
 def _summary(dataset: Dataset, output: Path, elapsed: float) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from colonnade.cli.amounts import count, duration
 from colonnade.cli.connecting import Target, connection_options
-from colonnade.cli.failures import failures_of, failures_told
+from colonnade.cli.failures import failures_of, failures_told, say
 from colonnade.cli.importing.arrow_files import ArrowFile
 from colonnade.cli.importing.csv_files import CsvFile
 from colonnade.cli.importing.destination import Destination, TableName
@@ -21,7 +22,6 @@ from colonnade.cli.importing.sources import (
     source_of,
 )
 from colonnade.cli.options import Command, Pair, format_option
-from colonnade.cli.progress import count, duration
 from colonnade.frames.write import IfExists
 
 if TYPE_CHECKING:
@@ -80,8 +80,9 @@ def import_(
     file, the column and the row.
 
     The server reads the values of CSV and JSON as it reads literals. With --create or --if-exists
-    replace, the new table has the types of the first file; the types of CSV are guessed from its
-    first rows. --type sets the type of a column.
+    replace, the new table has the types of the first file. The types of CSV are guessed from its
+    first rows, and a row with a value that would change ends the import. --type sets the type of a
+    column.
     """
     name = TableName.read(table)
     sources = [source_of(path, form, options) for path in files]
@@ -102,8 +103,8 @@ def import_(
         made = destination.made_columns() if is_made else None
     if not quiet:
         if made is not None:
-            click.echo(f"made {name.sql}: {made}; for other types: --type COLUMN=TYPE", err=True)
-        click.echo(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}", err=True)
+            say(f"made {name.sql}: {made}; for other types: --type COLUMN=TYPE")
+        say(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}")
 
 
 def _import(
@@ -114,6 +115,8 @@ def _import(
     if is_made and isinstance(first, NdjsonFile):
         raise click.UsageError("--create needs a file with column types: JSON has none")
     if is_made and isinstance(first, CsvFile):
+        if any(isinstance(source, NdjsonFile) for source in sources):
+            raise click.UsageError("import NDJSON apart from the CSV that creates the table")
         with failures_of(first.name), first.opened() as (beginning, _):
             first.create_table(destination, beginning)
     elif not isinstance(first, ArrowFile):

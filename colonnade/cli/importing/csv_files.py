@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import csv
-import importlib
-import importlib.util
 import io
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import colonnade
 from colonnade._quoting import quote_identifier
-from colonnade.cli.failures import CommandError, missing_library
+from colonnade.cli.failures import CommandError
+from colonnade.cli.importing.guesses import Held, Layout
 from colonnade.cli.importing.places import copy_place, refused
-from colonnade.formats.csv import split_rows
 from colonnade.formats.lines import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -74,22 +72,25 @@ class CsvFile:
 
     def create_table(self, destination: Destination, beginning: bytes) -> None:
         """Create the table with types guessed from the first rows."""
-        if importlib.util.find_spec("pyarrow") is None:
-            raise missing_library("pyarrow", "cli,pyarrow", "--create for CSV, to guess types,")
         names = self.header(beginning)
         if names is None:
             raise CommandError(f"{self.name}: a table cannot be created from a file without header")
         wanted = destination.names(names, self.name)
-        empty = self._empty(beginning, names, wanted, set(destination.types))
-        colonnade.write_table(
-            empty,
-            destination.table.name,
-            destination.connection,
-            schema_name=destination.table.schema,
-            if_exists=destination.if_exists,
-            columns=list(wanted.values()),
-            types=destination.types,
-        )
+        sample = beginning
+        if len(beginning) < _SAMPLE_BYTES and not beginning.endswith(b"\n"):
+            sample += b"\n"
+        kinds = dict(zip(names, self._layout.kinds(sample, len(names)), strict=True))
+        columns = []
+        for name, column in wanted.items():
+            kind = None if column in destination.types else kinds[name]
+            if kind is not None:
+                destination.guessed[column] = kind
+            columns.append((column, "pg_catalog.text" if kind is None else kind.sql))
+        destination.make(columns)
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.delimiter, self.null)
 
     def copy(self, destination: Destination, progress: Callable[[int], None]) -> int:
         """Copy the rows into the table and return their number.
@@ -103,7 +104,7 @@ class CsvFile:
             wanted = destination.names(names, self.name)
             destination.check_columns(wanted.values(), self.name)
             try:
-                chunks = _chunks(beginning, rest, progress)
+                chunks = self._held(_chunks(beginning, rest, progress), destination, names, wanted)
                 if len(wanted) < len(names):
                     return self._copy_staged(destination, names, wanted, chunks)
                 target = (destination.table.name, destination.table.schema)
@@ -158,45 +159,20 @@ class CsvFile:
         connection.execute(f"DROP TABLE {_STAGING_SQL}")
         return rows
 
-    def _empty(
-        self, beginning: bytes, names: list[str], wanted: dict[str, str], typed: set[str]
-    ) -> Any:
-        """Return an empty Arrow table of guessed types; null where `typed` has the column."""
-        pa = importlib.import_module("pyarrow")
-        # Match by position: pyarrow decodes a name that is not UTF-8 differently.
-        guessed = dict(zip(names, self._sample(beginning).schema.types, strict=True))
-        types = {
-            source: pa.null() if name in typed else guessed[source]
-            for source, name in wanted.items()
-        }
-        return pa.schema(types).empty_table()
-
-    def _sample(self, beginning: bytes) -> Any:
-        arrow_csv = importlib.import_module("pyarrow.csv")
-        pa = importlib.import_module("pyarrow")
-        if len(beginning) == _SAMPLE_BYTES:
-            # The sample may end within a row.
-            beginning = beginning[: beginning.rfind(b"\n") + 1]
-        elif not beginning.endswith(b"\n"):
-            beginning += b"\n"
-        try:
-            return arrow_csv.read_csv(
-                pa.py_buffer(b"".join(split_rows(beginning).rows)),
-                # With threads, pyarrow's errors do not name the row.
-                read_options=arrow_csv.ReadOptions(use_threads=False),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    true_values=["true", "True", "TRUE", "t"],
-                    false_values=["false", "False", "FALSE", "f"],
-                    null_values=[self.null],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        except (pa.ArrowException, ValueError, LookupError) as error:
-            raise CommandError(f"{self.name}: the types cannot be guessed: {error}") from error
+    def _held(
+        self,
+        chunks: Iterator[bytes],
+        destination: Destination,
+        names: Sequence[str],
+        wanted: dict[str, str],
+    ) -> Iterator[bytes]:
+        """Hold the rows to the types that were guessed for a new table."""
+        kinds = [destination.guessed.get(wanted.get(name, "")) for name in names]
+        if not any(kinds):
+            return chunks
+        columns = [wanted.get(name, name) for name in names]
+        held = Held(self.name, self._layout, columns, kinds, has_header=self.has_header)
+        return held(chunks)
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
         """Put the file, the line and the column in front of the server's error."""

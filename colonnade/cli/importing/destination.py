@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 
 from colonnade._quoting import quote_identifier
+from colonnade._table_names import is_table, parts_of
 from colonnade.cli.failures import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import colonnade.sync
+    from colonnade.cli.importing.guesses import Kind
     from colonnade.frames.write import IfExists
 
-_PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+_PARTS_MOST = 2
 _MADE = """
 SELECT pg_catalog.string_agg(
     pg_catalog.format('%s %s', a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)),
@@ -27,7 +28,6 @@ FROM pg_catalog.pg_attribute a
 WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass
     AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
 """
-_NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,13 @@ class TableName:
 
         Raises click.BadParameter if the text is not a table name.
         """
-        found = _NAME.fullmatch(text.strip())
-        if found is None:
+        parts = parts_of(text) if is_table(text) else []
+        if not 1 <= len(parts) <= _PARTS_MOST:
             raise click.BadParameter(
                 f'{text!r} is not a table name; names look like trades, app.trades, "My table"',
                 param_hint="TABLE",
             )
-        schema, name = found.groups()
-        return cls(None if schema is None else _as_read(schema), _as_read(name))
+        return cls(parts[0] if len(parts) == _PARTS_MOST else None, parts[-1])
 
     @property
     def sql(self) -> str:
@@ -74,6 +73,8 @@ class Destination:
     skipped: frozenset[str] = frozenset()
     #: SQL types for columns of a new table, by the table's column name.
     types: dict[str, str] = field(default_factory=dict)
+    #: Types that were guessed for a new table, to which all rows are held, by its column name.
+    guessed: dict[str, Kind] = field(default_factory=dict)
 
     def exists(self) -> bool:
         """Whether the table exists."""
@@ -113,6 +114,22 @@ class Destination:
             )
         return True
 
+    def make(self, columns: Sequence[tuple[str, str]]) -> None:
+        """Create the table, in the place of one that --if-exists replace drops.
+
+        Raises CommandError for a --type of another column.
+        """
+        names = [name for name, _ in columns]
+        for name in self.types:
+            if name not in names:
+                raise CommandError(f'--type names "{name}", but the columns are {listed(names)}')
+        if self.exists():
+            self.connection.execute(f"DROP TABLE {self.table.sql}")
+        typed = ", ".join(
+            f"{quote_identifier(name)} {self.types.get(name, kind)}" for name, kind in columns
+        )
+        self.connection.execute(f"CREATE TABLE {self.table.sql} ({typed})")
+
     def truncate(self) -> None:
         """Empty the table if --if-exists is truncate."""
         if self.if_exists == "truncate":
@@ -139,6 +156,11 @@ class Destination:
         if again is not None:
             raise CommandError(f'{where} has several columns "{again}"')
         for number, name in enumerate(source, 1):
+            if not name and name not in self.skipped:
+                raise CommandError(
+                    f"{where}: column {number} has no name",
+                    "write one into the header, or leave the column out: --skip ''",
+                )
             if "\0" in name:
                 raise CommandError(
                     f"{where}: the name of column {number} has a NUL character, which PostgreSQL "
@@ -163,7 +185,3 @@ class Destination:
 def listed(names: Iterable[str]) -> str:
     """Join the quoted names for a message."""
     return ", ".join(f'"{name}"' for name in names) or "none"
-
-
-def _as_read(part: str) -> str:
-    return part[1:-1].replace('""', '"') if part.startswith('"') else part.lower()

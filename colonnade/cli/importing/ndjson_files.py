@@ -65,6 +65,8 @@ class NdjsonFile:
                     delimiter=_DELIMITER,
                     quote=_QUOTE,
                     null="",
+                    # A blank line has no object; the lines after it keep their numbers.
+                    where="object IS NOT NULL",
                 )
         except colonnade.PostgresError as error:
             raise self._told(error, _line_of(error)) from error

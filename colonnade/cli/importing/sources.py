@@ -12,7 +12,7 @@ from colonnade.cli.importing.arrow_files import ArrowFile
 from colonnade.cli.importing.csv_files import CsvFile
 from colonnade.cli.importing.ndjson_files import NdjsonFile
 from colonnade.cli.options import Character, Pair, chosen_format
-from colonnade.cli.progress import bytes_bar, rows_bar
+from colonnade.cli.progress import bytes_progress, rows_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,11 +87,11 @@ def copy_source(
     if isinstance(source, ArrowFile):
         if not (is_first and is_made):
             source.check(destination)
-        with rows_bar(source.path.name, source.rows(), is_guess=False, quiet=quiet) as bar:
+        with rows_progress(source.path.name, source.rows(), is_guess=False, quiet=quiet) as bar:
             return source.copy(destination, lambda rows: bar(rows, 0), is_first=is_first)
     total = None if source.path == _STDIN else source.path.stat().st_size
     done = 0
-    with bytes_bar(source.name, total, quiet=quiet) as tell:
+    with bytes_progress(source.name, total, quiet=quiet) as tell:
 
         def progress(more: int) -> None:
             nonlocal done

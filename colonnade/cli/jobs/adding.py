@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade._quoting import quote_identifier
-from colonnade.cli.failures import CommandError, failures_of
+from colonnade.cli.amounts import count, duration
+from colonnade.cli.failures import CommandError, failures_of, say
 from colonnade.cli.importing.destination import Destination, TableName, listed
 from colonnade.cli.importing.sources import (
     column_options,
@@ -21,7 +22,6 @@ from colonnade.cli.importing.sources import (
 )
 from colonnade.cli.jobs.place import json_option, opened, place_options
 from colonnade.cli.options import Command, format_option
-from colonnade.cli.progress import count, duration
 from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ echo '{"user_id": 7}' | colonnade jobs add emails - --format ndjson --key user_i
 @click.option("--key", metavar="COLUMN", help="At most one job with each value is in the queue.")
 @click.option(
     "--on-conflict",
-    type=click.Choice(["ignore", "replace"]),
+    type=click.Choice(["ignore", "replace", "again"]),
     default="ignore",
     show_default=True,
     help="What to do with a job whose key is in the queue.",
@@ -95,8 +95,8 @@ def add(
     their defaults. All files are one transaction: after an error no job was added, and the message
     names the file, the column and the row.
     """
-    if options["on_conflict"] == "replace" and options["key"] is None:
-        raise click.UsageError("--on-conflict replace needs --key")
+    if options["on_conflict"] != "ignore" and options["key"] is None:
+        raise click.UsageError(f"--on-conflict {options['on_conflict']} needs --key")
     sources = [source_of(path, form, options) for path in files]
     beside = {name: options[name] for name in ("delay", "priority", "ttl", "key", "on_conflict")}
     with opened(target, schema) as place:
@@ -115,7 +115,7 @@ def add(
         click.echo(json.dumps({"added": added}))
     elif not quiet:
         said = f'{count(added, "job")} added to "{visible(name)}" in {duration(elapsed)}'
-        click.echo(said, err=True)
+        say(said)
 
 
 def _check_key(queue: jobs.Queue, key: str | None) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from colonnade.cli.failures import CommandError
-from colonnade.cli.jobs import top as viewing
+from colonnade.cli.amounts import count
+from colonnade.cli.failures import CommandError, say
 from colonnade.cli.jobs.adding import add
 from colonnade.cli.jobs.place import json_option, opened, place_options
 from colonnade.cli.jobs.showing import (
@@ -21,7 +21,6 @@ from colonnade.cli.jobs.showing import (
     show_jobs,
 )
 from colonnade.cli.options import Command
-from colonnade.cli.progress import count
 from colonnade.errors import InsufficientPrivilegeError
 from colonnade.observe.visible import visible
 
@@ -61,7 +60,7 @@ def list_(*, target: Target, schema: str, as_json: bool) -> None:
     with opened(target, schema) as place:
         facts = [_described(info) for info in place.all()]
     if not facts and not as_json:
-        click.echo(f'there are no queues in the schema "{schema}"', err=True)
+        say(f'there are no queues in the schema "{schema}"')
         return
     show_facts(facts, _LIST, as_json=as_json)
 
@@ -167,14 +166,15 @@ def requeue(
     _told({"requeued": done}, f"{count(done, 'dead letter')} requeued", as_json=as_json)
     missing = len(set(ids)) - done
     if missing > 0:
-        click.echo(f"colonnade: {missing} of the ids are not of dead letters", err=True)
+        are = "is not one of a dead letter" if missing == 1 else "are not ids of dead letters"
+        say(f"colonnade: {missing} of the ids {are}")
     return 1 if missing > 0 else 0
 
 
 @jobs.command(
     cls=Command,
     short_help="Remove all jobs of a queue.",
-    examples="colonnade jobs drain emails\ncolonnade jobs drain emails --dead --yes\n",
+    examples="colonnade jobs drain emails --yes\ncolonnade jobs drain emails --dead --yes\n",
 )
 @click.argument("name", metavar="QUEUE")
 @click.option("--dead", "is_dead", is_flag=True, help="Remove the dead letters instead.")
@@ -212,6 +212,8 @@ def top(*, names: tuple[str, ...], once: bool, target: Target, schema: str) -> N
     The view is drawn each second; q and Ctrl-C end it. Queues are counted each second, or less
     often if counting takes long. Without QUEUE, all queues of the schema are shown.
     """
+    from colonnade.cli.jobs import top as viewing
+
     viewing.run(target, schema, names, once=once)
 
 
@@ -240,7 +242,7 @@ def _counted_all(place: Place) -> list[dict[str, Any]]:
         try:
             facts.append(_counted(info.name, place.known_queue(info.name)))
         except InsufficientPrivilegeError:
-            click.echo(f'no right to read the queue "{info.name}"', err=True)
+            say(f'no right to read the queue "{info.name}"')
     return facts
 
 
@@ -248,7 +250,7 @@ def _told(facts: dict[str, int], said: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts))
     else:
-        click.echo(said, err=True)
+        say(said)
 
 
 def _asked(name: str, number: int, *, is_dead: bool) -> str:

@@ -80,8 +80,8 @@ def chosen_jobs_format(form: str | None, *, as_json: bool) -> str:
     stream = _STREAMS.get(form)
     if stream is not None:
         if not stream.is_there:
-            extras = f"cli,{stream.library}"
-            raise missing_library(str(stream.library), extras, f"the format {form}")
+            library = str(stream.library)
+            raise missing_library(library, library, f"the format {form}")
         if by_name(form).is_binary and is_terminal(STDOUT):
             raise click.UsageError(f"{form} is a binary format: use a pipe")
     return form

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade import formats
+from colonnade.cli.amounts import count as counted, duration
 from colonnade.cli.connecting import Target, connection_options
-from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.files import WholeFiles
 from colonnade.cli.options import (
     Command,
@@ -22,7 +23,6 @@ from colonnade.cli.options import (
     result_options,
 )
 from colonnade.cli.outlet import STDOUT, Outlet, is_terminal
-from colonnade.cli.progress import count as counted, duration
 from colonnade.cli.query.table import show
 from colonnade.cli.result import ResultOptions, write_result
 from colonnade.cli.statement import Prepared, Query, given_query
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 _TABLE = "table"
 _SHOWN_ROWS = 100
 _EXAMPLES = """\
-colonnade query "SELECT * FROM flights WHERE carrier = $1 AND month = $2" UA 6
-colonnade query "SELECT * FROM flights WHERE origin = :origin" -p origin=JFK -o jfk.parquet
+colonnade query 'SELECT * FROM flights WHERE carrier = $1 AND month = $2' UA 6
+colonnade query 'SELECT * FROM flights WHERE origin = :origin' -p origin=JFK -o jfk.parquet
 colonnade query -f report.sql --format ndjson | jq .total
-echo "SELECT now()" | colonnade query - --timing
+echo 'SELECT now()' | colonnade query - --timing
 """
 _PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
 
@@ -118,9 +118,9 @@ def query(
         elapsed = time.perf_counter() - start
         if output == STDOUT and chosen is not None and not timing:
             return
-        click.echo(f"{done.told}, {duration(elapsed)}", err=True)
+        say(f"{done.told}, {duration(elapsed)}")
         if timing and done.timing is not None:
-            click.echo(_phases(done.timing), err=True)
+            say(_phases(done.timing))
 
 
 def _format(word: str | None, output: Path) -> formats.Format | None:

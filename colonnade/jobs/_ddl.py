@@ -6,6 +6,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier, quote_literal
+from colonnade.jobs._layouts.staging import staging_ddl, staging_rights_ddl
+from colonnade.jobs._trust import guard_ddl
 from colonnade.jobs.definition import REGISTRY, columns_ddl
 
 if TYPE_CHECKING:
@@ -43,10 +45,15 @@ def registry_ddl(schema: str) -> str:
 
 
 def queue_tables_ddl(layout: Layout) -> str:
-    """The statements that make a queue's tables and its row in the table of queues."""
+    """The statements that make a queue's tables and its row in the table of queues.
+
+    The first one refuses a table of queues that a stranger has made, even a moment ago.
+    """
     definition = layout.definition
     return (
+        f"{guard_ddl(definition.schema)}\n"
         f"{layout.tables_ddl()}\n"
+        f"{staging_ddl(definition)}\n"
         f"CREATE TABLE {definition.dead_table} (\n"
         "    job_id bigint PRIMARY KEY,\n"
         "    job_priority smallint NOT NULL,\n"
@@ -69,7 +76,7 @@ def drop_ddl(layout: Layout) -> str:
     definition = layout.definition
     return (
         f"{layout.drop_ddl()}\n"
-        f"DROP TABLE {definition.dead_table};\n"
+        f"DROP TABLE {definition.dead_table}, {definition.staging_table};\n"
         f"DELETE FROM {registry(definition.schema)} WHERE name OPERATOR(pg_catalog.=)"
         f" {quote_literal(definition.name)};"
     )
@@ -83,6 +90,7 @@ def rights_ddl(layout: Layout, role: str) -> str:
         f"GRANT USAGE ON SCHEMA {quote_identifier(schema)} TO {grantee};\n"
         f"GRANT SELECT ON {registry(schema)} TO {grantee};\n"
         f"{layout.rights_ddl(grantee)}\n"
+        f"{staging_rights_ddl(layout.definition, grantee)}\n"
         f"GRANT SELECT, INSERT, DELETE ON {layout.definition.dead_table} TO {grantee};"
     )
 

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._arguments import check_number, check_whole
 from colonnade._shown import class_name, shown
-from colonnade.jobs.definition import STORED_COLUMNS, check_seconds
+from colonnade.jobs.definition import check_seconds
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
 
-OnConflict: TypeAlias = Literal["ignore", "replace"]
-ON_CONFLICT = ("ignore", "replace")
-STAGING = "colonnade_jobs_staging"
+OnConflict: TypeAlias = Literal["ignore", "replace", "again"]
+ON_CONFLICT = ("ignore", "replace", "again")
 BESIDE = "colonnade_jobs_beside"
 _PRIORITY_MOST = 32_767
+_SECONDS_MOST = 10**9
+# Calls with more jobs use temporary tables.
+_SMALL_MOST = 10_000
 TYPES = {
     "key": "pg_catalog.text",
     "delay": "pg_catalog.float8",
     "priority": "smallint",
     "ttl": "pg_catalog.float8",
 }
-_ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
 # The server looks at arrays, as `Beside` does at single values. The error has the name and the row.
-_LIMITS = {
+LIMITS = {
     "delay": (
         ' CONSTRAINT "delay must be from 0 to 10^9 seconds" CHECK (job_delay'
         " OPERATOR(pg_catalog.>=) 0 AND job_delay OPERATOR(pg_catalog.<=) 1000000000)"
@@ -60,26 +61,11 @@ def records_of(source: Any) -> Sequence[Any] | None:
     return None
 
 
-def staging_ddl(definition: Definition, beside: Beside) -> str:
-    """The statements that make temporary tables: of the jobs, and of the arrays beside them."""
-    own = ", ".join(f"DROP COLUMN {name}" for name in STORED_COLUMNS[definition.layout])
-    # LIKE has the defaults, which columns get that the source does not have.
-    made = (
-        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} (LIKE {definition.table} INCLUDING DEFAULTS);"
-        f" ALTER TABLE pg_temp.{STAGING} {own}, ADD COLUMN {_ORDINAL};"
-    )
-    if beside.arrays:
-        listed = ", ".join(
-            f"job_{name} {TYPES[name]}{_LIMITS.get(name, '')}" for name in beside.arrays
-        )
-        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
-    return made
-
-
-def unstaging_ddl(beside: Beside) -> str:
-    """The statements that drop them."""
-    dropped = f"DROP TABLE pg_temp.{STAGING};"
-    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
+def size_of(source: Any) -> int | None:
+    """Return the number of a source's rows, if it has it at hand."""
+    if isinstance(source, Mapping):
+        source = next(iter(source.values()), ())
+    return len(source) if hasattr(source, "__len__") else None
 
 
 class Beside:
@@ -88,6 +74,7 @@ class Beside:
     def __init__(
         self,
         definition: Definition,
+        table: Any,
         *,
         delay: Any,
         priority: Any,
@@ -97,12 +84,13 @@ class Beside:
         on_conflict: str,
     ) -> None:
         if on_conflict not in ON_CONFLICT:
-            msg = f'on_conflict must be "ignore" or "replace", not {shown(on_conflict)}'
+            msg = f'on_conflict must be "ignore", "replace" or "again", not {shown(on_conflict)}'
             raise ValueError(msg)
         self.replaces = on_conflict == "replace"
+        self.is_again = on_conflict == "again"
         self.has_key = key is not None
-        if self.replaces and not self.has_key:
-            msg = 'on_conflict="replace" needs a key: nothing else tells which jobs are the same'
+        if on_conflict != "ignore" and not self.has_key:
+            msg = f'on_conflict="{on_conflict}" needs a key: nothing else tells jobs apart'
             raise ValueError(msg)
         self.key_column: str | None = key if isinstance(key, str) else None
         if self.key_column is not None and self.key_column not in definition.payload:
@@ -129,6 +117,11 @@ class Beside:
                 self.constants[option] = value
             else:
                 self.arrays[option] = value
+        lists = _lists(self.arrays)
+        self.is_large = lists is None or (size_of(table) or 0) > _SMALL_MOST
+        """Whether it takes temporary tables, into which arrays are copied, too."""
+        if not self.is_large and lists is not None:
+            self.arrays = lists
 
     @property
     def is_plain(self) -> bool:
@@ -143,6 +136,27 @@ def _texts(keys: Any) -> list[str | None]:
         raise TypeError(msg)
     given = keys.tolist() if hasattr(keys, "tolist") else list(keys)
     return [None if _is_missing(value) else str(value) for value in given]
+
+
+def _lists(arrays: Mapping[str, Any]) -> dict[str, list[Any]] | None:
+    """Short arrays of plain numbers as lists. What is odd is left to COPY, which names its row."""
+    lists: dict[str, list[Any]] = {}
+    for option, values in arrays.items():
+        if len(values) > _SMALL_MOST:
+            return None
+        given = values.tolist() if hasattr(values, "tolist") else list(values)
+        if option != "key" and not all(one is None or _is_fit(option, one) for one in given):
+            return None
+        lists[option] = given
+    return lists
+
+
+def _is_fit(option: str, value: object) -> bool:
+    if option == "priority":
+        return type(value) is int and -_PRIORITY_MOST <= value <= _PRIORITY_MOST
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return (value > 0 or (option == "delay" and value == 0)) and value <= _SECONDS_MOST
 
 
 def _is_missing(value: object) -> bool:

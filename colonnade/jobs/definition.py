@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from colonnade._arguments import check_count, check_name, check_number
-from colonnade._quoting import quote_identifier
+from colonnade._quoting import NAME_BYTES_MAX, is_name, quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
@@ -18,29 +18,29 @@ from colonnade.jobs.retry import Retry
 REGISTRY = "colonnade_queues"
 DEAD_SUFFIX = "_dead"
 KEY_SUFFIX = "_key"
-# The server cuts longer names, and then two queues could be one table.
-NAME_BYTES_MAX = 63
+STAGING_SUFFIX = "_stg"
 LayoutName: TypeAlias = Literal["rows", "segments"]
 _SHOWN = (
     *("job_id", "job_priority", "job_attempts", "job_trace", "job_ready_at", "job_token"),
-    *("job_expires_at", "job_key", "job_errors", "job_reason", "job_died_at"),
+    *("job_expires_at", "job_waits_until", "job_key", "job_errors", "job_reason", "job_died_at"),
 )
 # Layout -> the names that its payload cannot have.
 OWN_COLUMNS: dict[str, frozenset[str]] = {
-    "rows": frozenset((*_SHOWN, "job_ordinal", "job_place")),
+    "rows": frozenset((*_SHOWN, "job_ordinal", "job_place", "job_call", "job_after")),
     "segments": frozenset(
         (
             *_SHOWN,
             *("job_slot", "job_place", "job_add", "job_first", "job_last", "job_count"),
             *("job_done", "job_left", "job_is_leased", "job_chunk", "job_group", "job_ordinal"),
+            "job_call",
         )
     ),
 }
-# Layout -> the columns of the first table that are before the payload's.
+# Layout -> the columns of the first table that are not the payload's.
 STORED_COLUMNS: dict[str, tuple[str, ...]] = {
     "rows": (
-        *("job_id", "job_ready_at", "job_token", "job_expires_at", "job_priority"),
-        *("job_attempts", "job_key", "job_trace", "job_errors"),
+        *("job_id", "job_ready_at", "job_waits_until", "job_token", "job_expires_at"),
+        *("job_priority", "job_attempts", "job_key", "job_after", "job_trace", "job_errors"),
     ),
     "segments": ("job_slot", "job_add", "job_id", "job_errors"),
 }
@@ -97,20 +97,14 @@ class Definition:
         return f"{quote_identifier(self.schema)}.{quote_identifier(self.name + DEAD_SUFFIX)}"
 
     @property
+    def staging_table(self) -> str:
+        """The table through which some jobs are added, quoted, with its schema."""
+        return f"{quote_identifier(self.schema)}.{quote_identifier(self.name + STAGING_SUFFIX)}"
+
+    @property
     def own_columns(self) -> frozenset[str]:
         """The names of columns that are the queue's."""
         return OWN_COLUMNS[self.layout]
-
-    @property
-    def expires_ddl(self) -> str:
-        """The column with the end of a job's time to live."""
-        column = "job_expires_at pg_catalog.timestamptz"
-        if self.ttl is None:
-            return column
-        return (
-            f"{column} DEFAULT pg_catalog.now() OPERATOR(pg_catalog.+) "
-            f"pg_catalog.make_interval(secs => {self.ttl})"
-        )
 
     @property
     def channel(self) -> str:
@@ -157,8 +151,7 @@ def columns_ddl(payload: Mapping[str, str]) -> str:
 def check_identifier(option: str, name: object) -> None:
     """Raise TypeError or ValueError unless `name` can name an object of the database."""
     check_name(option, name)
-    size = len(str(name).encode("utf-8", "surrogatepass"))
-    if not 1 <= size <= NAME_BYTES_MAX or "\0" in str(name):
+    if not is_name(str(name)):
         msg = f"{option} must have 1 to {NAME_BYTES_MAX} bytes, and no NUL: {shown(name)}"
         raise ValueError(msg)
 
@@ -192,7 +185,7 @@ def check_ids(ids: object, kind: str) -> None:
 def _check_queue_name(name: object) -> None:
     check_identifier("name", name)
     text = str(name)
-    if len((text + DEAD_SUFFIX).encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
+    if not is_name(text + DEAD_SUFFIX):
         most = NAME_BYTES_MAX - len(DEAD_SUFFIX)
         msg = f"the name of a queue must have at most {most} bytes: {shown(name)}"
         raise ValueError(msg)

@@ -19,8 +19,24 @@ class JobsError(Exception):
     """A queue of jobs refused; subclasses say why."""
 
 
+class BrokenConsumerError(JobsError):
+    """A consumer has ended, and neither was it stopped nor is its work done."""
+
+
+class PoolTooSmallError(JobsError):
+    """A consumer's pool has too few connections; `needed` is the least `max_size`."""
+
+    def __init__(self, size: int, needed: int) -> None:
+        super().__init__(
+            f"a consumer needs a pool of at least {needed} connections, and this one has {size}: "
+            "one is kept for leases and notifications, the others are for jobs and handlers; "
+            f"create_pool(max_size={needed}) is the least"
+        )
+        self.needed = needed
+
+
 class QueueDefinitionError(JobsError):
-    """A queue does not exist, exists with another definition, or has another layout."""
+    """A queue does not exist, exists with another definition or layout, or may be a stranger's."""
 
 
 class QueueFullError(JobsError):

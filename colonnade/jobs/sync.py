@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     )
     from colonnade.jobs._sync.queue import Queue
     from colonnade.jobs.errors import (
+        BrokenConsumerError,
         JobsError,
         LeaseLostError,
+        PoolTooSmallError,
         QueueDefinitionError,
         QueueFullError,
     )
@@ -47,7 +49,10 @@ _HOMES = _lazy_names.homes_of(
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
         "colonnade.jobs._sync.queue": "Queue",
-        "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.errors": (
+            "BrokenConsumerError JobsError LeaseLostError PoolTooSmallError QueueDefinitionError"
+            " QueueFullError"
+        ),
         "colonnade.jobs.observing": "add_observer remove_observer",
         "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
@@ -58,9 +63,11 @@ _HOMES = _lazy_names.homes_of(
 
 __all__ = [
     "Batch",
+    "BrokenConsumerError",
     "Consumer",
     "JobsError",
     "LeaseLostError",
+    "PoolTooSmallError",
     "Queue",
     "QueueDefinitionError",
     "QueueFullError",

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._exact_dates import exact_dates
+from colonnade._plain_values import plain_values
 from colonnade.errors import InterfaceError
 from colonnade.jobs._sources import BESIDE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from colonnade.jobs._layouts.base import Layout, Route
     from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
+
+_DOUBT = "colonnade_jobs_doubt"
 
 
 async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) -> int:
@@ -23,15 +29,12 @@ async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) 
         await _lock_length(connection, definition)
     is_evident = names is not None or records_of(table) is not None
     route = layout.route(beside, is_evident=is_evident)
-    if not route.makes:
-        _check_names(names or (), definition)
+    _check_names(names or (), definition)
     count = await _routed(connection, definition, route, table, beside)
     if definition.max_length is not None:
         rows = await connection.fetch_plain(layout.excess, definition.max_length + 1)
         if rows[0][0] > definition.max_length:
             raise QueueFullError(str(definition), definition.max_length)
-    if count:
-        await connection.fetch_plain(layout.notify, definition.channel)
     tell(definition, "added", count)
     return count
 
@@ -69,21 +72,39 @@ async def _routed(
         await connection.execute(route.makes)
     opened = (await connection.fetch_plain(route.opens))[0] if route.opens else ()
     count = await _copied(connection, definition, source, *route.into(opened))
-    if route.makes and beside.arrays:
+    lengths = {name: len(values) for name, values in beside.arrays.items()}
+    if lengths and beside.is_large:
         columns = {f"job_{name}": values for name, values in beside.arrays.items()}
-        status = await connection.copy_columns_to_table(BESIDE, columns, schema_name="pg_temp")
-        if int(status.split()[-1]) != count:
-            listed = ", ".join(beside.arrays)
-            msg = f"there are {count} jobs, and {status.split()[-1]} values for each of {listed}"
+        with plain_values(connection):
+            status = await connection.copy_columns_to_table(BESIDE, columns, schema_name="pg_temp")
+        lengths = dict.fromkeys(lengths, int(status.split()[-1]))
+    for name, length in lengths.items():
+        if length != count:
+            msg = f"there are {count} jobs, and {length} values for each of {name}"
             raise InterfaceError(msg)
     if route.files is not None:
         sql, arguments = route.files(opened)
-        status = await connection.execute(sql, *arguments)
-        if route.counts_filed:
-            count = int(status.split()[-1])
+        if route.may_doubt:
+            count = await _undoubted(connection, sql, arguments)
+        else:
+            rows = await connection.fetch_plain(sql, *arguments)
+            if route.counts_filed:
+                count = rows[0][0]
     if route.drops:
         await connection.execute(route.drops)
     return count
+
+
+async def _undoubted(connection: Any, sql: str, arguments: Sequence[object]) -> int:
+    """Run the statement until no other adder was in its way, and lock nothing in between."""
+    while True:
+        await connection.execute(f"SAVEPOINT {_DOUBT}")
+        (row,) = await connection.fetch_plain(sql, *arguments)
+        added, doubtful = row
+        if not doubtful:
+            await connection.execute(f"RELEASE SAVEPOINT {_DOUBT}")
+            return int(added)
+        await connection.execute(f"ROLLBACK TO SAVEPOINT {_DOUBT}; RELEASE SAVEPOINT {_DOUBT}")
 
 
 async def _copied(
@@ -94,7 +115,8 @@ async def _copied(
         status = await connection.copy_columns_to_table(table, source, schema_name=schema)
     else:
         columns = list(definition.payload)
-        status = await connection.copy_records_to_table(
-            table, records=records, columns=columns, schema_name=schema
-        )
+        with exact_dates(connection):
+            status = await connection.copy_records_to_table(
+                table, records=records, columns=columns, schema_name=schema
+            )
     return int(status.split()[-1])

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from colonnade._shown import class_name
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, UntranslatableCharacterError
+from colonnade.jobs._async.asking import ask
+from colonnade.jobs._async.hurried import HurriedPool
+from colonnade.jobs._async.outbox import in_transaction
+from colonnade.jobs._async.waking import wake_after_theirs
 from colonnade.jobs._layouts.base import Part
-from colonnade.jobs.definition import check_connection, check_ids, check_seconds
+from colonnade.jobs.definition import check_ids, check_seconds
 from colonnade.jobs.errors import LeaseLostError
+from colonnade.jobs.logs import logger, of_jobs
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -22,13 +29,11 @@ if TYPE_CHECKING:
     import colonnade
     from colonnade.columns import Columns
     from colonnade.jobs._async.queue import Queue
-    from colonnade.jobs._layouts.base import Call, Hold
+    from colonnade.jobs._layouts.base import Call, Hold, Layout
     from colonnade.jobs.observing import JobsEvent
 
     #: The statement that settles these ids.
     CallFor = Callable[[NDArray[np.int64]], Call]
-
-_BACK_AT_ONCE = 0.0
 
 
 class Batch:
@@ -57,6 +62,9 @@ class Batch:
         self._lost: set[int] = set()
         # Named by `commit`, whose transaction may still be rolled back.
         self._committed: set[int] = set()
+        # Named by statements that are under way, and by those whose answers did not arrive.
+        self._underway: dict[object, NDArray[np.int64]] = {}
+        self._unanswered: list[NDArray[np.int64]] = []
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -78,7 +86,7 @@ class Batch:
 
         Those of `commit` are among them, because its transaction may be rolled back.
         """
-        return self.ids[:0] if self.token is None else self._without(self._settled)
+        return self.ids[:0] if self.token is None else _without(self.ids, self._settled)
 
     async def ack(self, ids: Any = None) -> None:
         """Remove jobs that are done.
@@ -89,9 +97,9 @@ class Batch:
         """
         wanted = self._done(ids)
         if len(wanted):
-            await self._settle("done", wanted, self._acked)
+            await self._settle(self.queue.pool, "done", wanted, self._acked)
 
-    async def commit(self, connection: colonnade.Connection, ids: Any = None) -> None:
+    async def commit(self, connection: Any, ids: Any = None) -> None:
         """Remove jobs within the caller's transaction, together with what the work wrote.
 
         The removal is committed or rolled back with the transaction. If a lease is lost, the
@@ -103,10 +111,7 @@ class Batch:
         Afterwards `ack()` without ids leaves these jobs out. `nack()`, `release()` and another
         `commit()` do not: they are for a transaction that was rolled back.
         """
-        check_connection("commit()", connection)
-        if not connection.is_in_transaction():
-            msg = "commit() needs a connection with an open transaction; ack() needs none"
-            raise InterfaceError(msg)
+        theirs = in_transaction("commit()", connection, "ack() needs none")
         wanted = self._wanted(ids)
         if ids is None and self._lost:
             import numpy as np
@@ -115,7 +120,15 @@ class Batch:
             raise LeaseLostError(str(self.queue.definition), lost, len(wanted) + len(lost))
         if not len(wanted):
             return
-        done = await self._answer(connection, wanted, self._acked)
+        done: list[int] = []
+        if len(live := self._live(wanted)):
+            call = self._acked(live)
+            rows = await theirs.fetch_plain(call.forms.patient, *call.arguments)
+            (done,) = call.done(rows)
+            if call.is_awaited(rows):
+                await theirs.fetch_plain(self.queue.layout.free)
+                if self.queue.notifies:
+                    await wake_after_theirs(theirs, self.queue.definition)
         self._committed.update(done)
         self._tell("done", wanted, done)
         if len(done) < len(wanted):
@@ -123,11 +136,7 @@ class Batch:
 
     async def release(self, ids: Any = None) -> None:
         """Give back jobs that were not begun: they are ready at once, without an attempt more."""
-        wanted = self._wanted(ids)
-        if len(wanted):
-            held, before = self._held_by(), self.held
-            await self._settle("released", wanted, lambda live: held.release(live, before))
-        await self.queue.notify()
+        await self._release(self.queue.pool, self._wanted(ids))
 
     async def nack(
         self, ids: Any = None, *, delay: float | None = None, reason: Any = "failed"
@@ -136,7 +145,8 @@ class Batch:
 
         They are ready after `delay` seconds, by default after the pause of the queue's `Retry`
         policy. A job without attempts left becomes a dead letter. `reason` is a str, or one for
-        each of `ids`: it is added to the job's history.
+        each of `ids`: it is added to the job's history. What text or the database's encoding cannot
+        hold is written as an escape.
         """
         wanted = self._wanted(ids)
         if delay is not None and delay != 0:
@@ -144,29 +154,38 @@ class Batch:
         reasons = dict(zip(wanted.tolist(), _reasons(reason, ids, len(wanted)), strict=True))
         if not len(wanted):
             return
-        held = self._held_by()
-        await self._settle(
-            "failed",
-            wanted,
-            lambda live: held.nack(live, delay, [reasons[number] for number in live.tolist()]),
-        )
-        if delay == _BACK_AT_ONCE:
-            await self.queue.notify()
+        with self._settling(wanted):
+            try:
+                done = await self._failed(wanted, delay, reasons)
+            except UntranslatableCharacterError:
+                # What the database's encoding lacks must not keep the jobs leased.
+                reasons = {number: _in_ascii(reason) for number, reason in reasons.items()}
+                done = await self._failed(wanted, delay, reasons)
+            self._settled.update(done)
+        self._log_failed(done, reasons)
+        try:
+            self._settled_as("failed", wanted, done)
+        finally:
+            # Those who wait know nothing of its new time.
+            await self.queue.wake()
 
     async def extend(self, lease: float = 60.0, ids: Any = None) -> None:
         """Hold jobs for `lease` seconds from now, whatever is left of the present lease."""
         check_seconds("lease", lease)
         wanted = self._wanted(ids)
         until = datetime.now(UTC) + timedelta(seconds=lease)
+        is_sooner = self.until is not None and until < self.until
         done: list[int] = []
         if len(wanted):
             held = self._held_by()
             done = await self._answer(
-                self.queue.pool, wanted, lambda live: held.extend(live, lease)
+                self.queue.pool, self._live(wanted), lambda live: held.extend(live, lease)
             )
             self._tell("extended", wanted, done)
         if ids is None:
             self.until = until
+        if is_sooner:
+            await self.queue.wake()
         self._refuse_lost(wanted, done)
 
     def __repr__(self) -> str:
@@ -175,25 +194,73 @@ class Batch:
 
     # Inside
 
-    async def _settle(self, event: JobsEvent, wanted: NDArray[np.int64], call_for: CallFor) -> None:
-        done = await self._answer(self.queue.pool, wanted, call_for)
+    async def _release(self, place: Any, wanted: NDArray[np.int64]) -> None:
+        if not len(wanted):
+            return
+        held, before = self._held_by(), self.held
+        try:
+            await self._settle(place, "released", wanted, lambda live: held.release(live, before))
+        finally:
+            await self.queue.wake(place)
+
+    async def _failed(
+        self, wanted: NDArray[np.int64], delay: float | None, reasons: dict[int, str]
+    ) -> list[int]:
+        held = self._held_by()
+        return await self._answer(
+            self.queue.pool,
+            self._live(wanted),
+            lambda live: held.nack(live, delay, [reasons[number] for number in live.tolist()]),
+        )
+
+    async def _settle(
+        self, place: Any, event: JobsEvent, wanted: NDArray[np.int64], call_for: CallFor
+    ) -> None:
+        with self._settling(wanted):
+            done = await self._answer(place, self._live(wanted), call_for)
+            self._settled.update(done)
         self._settled_as(event, wanted, done)
 
-    async def _answer(
-        self, connection: Any, wanted: NDArray[np.int64], call_for: CallFor
-    ) -> list[int]:
-        """Send the ids that this batch may still hold; return those that the server settled.
+    @contextlib.contextmanager
+    def _settling(self, ids: NDArray[np.int64]) -> Generator[None]:
+        """Until the answer is there, and if none arrives, nobody knows whether these are held."""
+        key = object()
+        self._underway[key] = ids
+        try:
+            yield
+        except BaseException:
+            self._unanswered.append(ids)
+            raise
+        finally:
+            del self._underway[key]
 
-        An id that was settled before counts as lost. It is not sent: with it, the rest of its range
-        would look like the whole range.
+    async def _answer(self, place: Any, live: NDArray[np.int64], call_for: CallFor) -> list[int]:
+        """Send ids that this batch may still hold; return those that the server settled.
+
+        Those that another transaction has locked wait for its end, alone.
         """
-        import numpy as np
-
-        live = wanted[~np.isin(wanted, list(self._settled))] if self._settled else wanted
         if not len(live):
             return []
-        (done,) = await _asked(connection, call_for(live))
+        call = call_for(live)
+        answer = await ask(place, call.forms.brisk, *call.arguments)
+        (done,) = call.done(answer)
+        is_awaited = call.is_awaited(answer)
+        if len(done) < len(live):
+            call = call_for(_without(live, done))
+            answer = await ask(place, call.forms.patient, *call.arguments)
+            (late,) = call.done(answer)
+            done += late
+            is_awaited |= call.is_awaited(answer)
+        if is_awaited:
+            await self.queue.free_soon(place)
         return done
+
+    def _live(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids without those that were settled before, which count as lost.
+
+        They are not sent: with them, the rest of their range would look like the whole range.
+        """
+        return _without(wanted, self._settled)
 
     def _acked(self, live: NDArray[np.int64]) -> Call:
         return self.queue.layout.ack([self._part(live)])
@@ -217,6 +284,26 @@ class Batch:
             is_last = self.attempts >= definition.retry.max_attempts
             tell(definition, "dead", np.isin(done, self.ids[is_last]).sum())
 
+    def _log_failed(self, done: list[int], reasons: dict[int, str]) -> None:
+        """Log what failed: what is tried again, and what has become dead letters."""
+        import numpy as np
+
+        definition = self.queue.definition
+        is_done = np.isin(self.ids, done)
+        is_last = self.attempts >= definition.retry.max_attempts
+        for level, ids, end in (
+            (logging.INFO, self.ids[is_done & ~is_last], "failed, and are tried again"),
+            (logging.ERROR, self.ids[is_done & is_last], "failed for the last time"),
+        ):
+            if len(ids):
+                first = int(ids[0])
+                logger.log(
+                    level,
+                    "%d jobs of the queue %s %s, such as %d: %s",
+                    *(len(ids), definition, end, first, reasons[first]),
+                    extra=of_jobs(self, ids),
+                )
+
     def _part(self, wanted: NDArray[np.int64]) -> Part:
         return Part(self._held_by(), wanted, self.held)
 
@@ -228,7 +315,7 @@ class Batch:
         """The ids that `ack` means: without `ids` not those of `commit`."""
         wanted = self._wanted(ids)
         if ids is None and self._committed:
-            return self._without(self._settled | self._committed)
+            return _without(self.ids, self._settled | self._committed)
         return wanted
 
     def _wanted(self, ids: Any) -> NDArray[np.int64]:
@@ -246,16 +333,9 @@ class Batch:
         check_ids(ids, wanted.dtype.kind)
         foreign = wanted[~np.isin(wanted, self.ids)]
         if len(foreign):
-            msg = f"{len(foreign)} of the ids are not of this batch, such as {foreign[0]}"
+            msg = f"ids that are not of this batch: {len(foreign)}, such as {foreign[0]}"
             raise InterfaceError(msg)
         return wanted.astype(np.int64, copy=False)
-
-    def _without(self, out: set[int]) -> NDArray[np.int64]:
-        if not out:
-            return self.ids
-        import numpy as np
-
-        return self.ids[~np.isin(self.ids, list(out))]
 
     def _refuse_lost(self, wanted: NDArray[np.int64], done: list[int]) -> None:
         if len(done) == len(wanted):
@@ -268,35 +348,118 @@ class Batch:
         if lost:
             raise error
 
-    def _loss(self, wanted: NDArray[np.int64], done: list[int]) -> LeaseLostError:
+    def _lose(self, gone: NDArray[np.int64]) -> None:
+        """Note jobs that the server does not know as this batch's any more.
+
+        Raises LeaseLostError for those that nothing else explains. What a statement without an
+        answer has named was settled by it, or lost: nobody knows.
+        """
         import numpy as np
 
-        lost = wanted[~np.isin(wanted, done)]
-        return LeaseLostError(str(self.queue.definition), lost, len(wanted))
+        doubtful = np.concatenate([self.ids[:0], *self._unanswered])
+        self._settled.update(gone[np.isin(gone, doubtful)].tolist())
+        underway = np.concatenate([self.ids[:0], *self._underway.values()])
+        lost = _without(gone[~np.isin(gone, underway)], self._settled | self._committed)
+        tell(self.queue.definition, "lost", len(lost))
+        self._refuse_lost(lost, [])
+
+    def _loss(self, wanted: NDArray[np.int64], done: list[int]) -> LeaseLostError:
+        return LeaseLostError(str(self.queue.definition), _without(wanted, done), len(wanted))
 
 
-async def ack_together(batches: Sequence[Batch]) -> list[LeaseLostError]:
-    """Acknowledge what batches of one queue still hold, in one statement; return what was lost."""
+async def extend_on(
+    connection: colonnade.Connection, batch: Batch, lease: float, within: float
+) -> bool:
+    """Extend what a batch holds, but what others have locked; return whether that is all.
+
+    Raises LeaseLostError for what is lost beyond doubt: what is being settled meanwhile is not.
+    """
+    wanted = batch.held
+    if not len(wanted):
+        return True
+    call = batch._held_by().extend(wanted, lease)  # noqa: SLF001 - of this module
+    rows = await ask(connection, call.forms.brisk, *call.arguments, timeout=within)
+    (done,) = call.done(rows)
+    tell(batch.queue.definition, "extended", len(done))
+    layout = batch.queue.layout
+    (locked,) = await _locked(connection, layout, [(batch, wanted)], [done], timeout=within)
+    batch._lose(_without(wanted, {*done, *locked}))  # noqa: SLF001 - of this module
+    return not locked
+
+
+async def release_within(batch: Batch, seconds: float) -> None:
+    """Give back what a batch still holds; raises TimeoutError if that takes longer."""
+    place = HurriedPool(batch.queue.pool, seconds)
+    await batch._release(place, batch.held)  # noqa: SLF001 - of this module
+
+
+async def ack_together(
+    batches: Sequence[Batch], connection: colonnade.Connection | None = None
+) -> tuple[list[Batch], list[tuple[Batch, LeaseLostError]]]:
+    """Acknowledge what batches of one queue still hold, in one statement that waits for nobody.
+
+    Returns the batches with jobs that another transaction has locked, which are still held, and
+    what was lost of which batch. Without a connection, one of the pool is used.
+    """
     asked = [(batch, batch._done(None)) for batch in batches]  # noqa: SLF001 - of this module
     asked = [(batch, wanted) for batch, wanted in asked if len(wanted)]
     if not asked:
-        return []
-    queue = batches[0].queue
+        return [], []
+    place, layout = connection or batches[0].queue.pool, batches[0].queue.layout
     parts = [batch._part(wanted) for batch, wanted in asked]  # noqa: SLF001 - of this module
-    call = queue.layout.ack(parts)
-    errors: list[LeaseLostError] = []
-    answers = await _asked(queue.pool, call)
-    for (batch, wanted), done in zip(asked, answers, strict=True):
+    call = layout.ack(parts)
+    with contextlib.ExitStack() as settling:
+        for batch, wanted in asked:
+            settling.enter_context(batch._settling(wanted))  # noqa: SLF001 - of this module
+        answer = await ask(place, call.forms.brisk, *call.arguments)
+        answers = call.done(answer)
+        for (batch, _), done in zip(asked, answers, strict=True):
+            batch._settled.update(done)  # noqa: SLF001 - of this module
+        locked = await _locked(place, layout, asked, answers)
+    if call.is_awaited(answer):
+        await batches[0].queue.free_soon(place)
+    errors: list[tuple[Batch, LeaseLostError]] = []
+    for (batch, wanted), done, left in zip(asked, answers, locked, strict=True):
+        tell(batch.queue.definition, "done", len(done))
         try:
-            batch._settled_as("done", wanted, done)  # noqa: SLF001 - of this module
+            batch._lose(_without(wanted, {*done, *left}))  # noqa: SLF001 - of this module
         except LeaseLostError as error:
-            errors.append(error)
-    return errors
+            errors.append((batch, error))
+    return [batch for (batch, _), left in zip(asked, locked, strict=True) if left], errors
 
 
-async def _asked(connection: Any, call: Call) -> list[list[int]]:
-    """Run the statement, and return the ids of the jobs that it settled, for each batch."""
-    return call.done(await connection.fetch_columns(call.sql, *call.arguments))
+async def _locked(
+    place: Any,
+    layout: Layout,
+    asked: Sequence[tuple[Batch, NDArray[np.int64]]],
+    answers: Sequence[Sequence[int]],
+    timeout: float | None = None,
+) -> list[list[int]]:
+    """For each batch the ids that were not settled, and are still held."""
+    parts = {
+        at: batch._part(_without(wanted, done))  # noqa: SLF001 - of this module
+        for at, ((batch, wanted), done) in enumerate(zip(asked, answers, strict=True))
+        if len(done) < len(wanted)
+    }
+    locked: list[list[int]] = [[] for _ in asked]
+    if parts:
+        question = layout.held(list(parts.values()))
+        rows = await ask(place, question.sql, *question.arguments, timeout=timeout)
+        for at, ids in zip(parts, question.found(rows), strict=True):
+            locked[at] = ids
+    return locked
+
+
+def _without(ids: NDArray[np.int64], out: Collection[int]) -> NDArray[np.int64]:
+    if not out:
+        return ids
+    import numpy as np
+
+    return ids[~np.isin(ids, list(out))]
+
+
+def _in_ascii(reason: str) -> str:
+    return reason.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def _reasons(reason: Any, ids: Any, count: int) -> list[str]:

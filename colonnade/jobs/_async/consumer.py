@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_count, check_number
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.jobs._async.acking import Acks
-from colonnade.jobs._async.getting import get_until
-from colonnade.jobs._tasks.asyncio import Semaphore, Signal, call_handler, run_all
-from colonnade.jobs._tasks.handlers import WrongHandlerError
+from colonnade.jobs._async.batch import release_within
+from colonnade.jobs._async.getting import Asker, get_until
+from colonnade.jobs._async.leases import Leases
+from colonnade.jobs._tasks.asyncio import Semaphore, Signal, failure_of, run_all
+from colonnade.jobs._tasks.hub_asyncio import on_duty
 from colonnade.jobs.definition import check_seconds
-from colonnade.jobs.errors import PASSING, LeaseLostError
+from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
+from colonnade.jobs.failures import headline_of, reason_of
+from colonnade.jobs.logs import logger, of_jobs, of_queue
+from colonnade.jobs.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from colonnade.jobs._async.batch import Batch
     from colonnade.jobs._async.queue import Queue
+    from colonnade.jobs._tasks.hub_asyncio import Hub
 
-_logger = logging.getLogger("colonnade.jobs")
-# A lease is extended when a third of it has passed, so that one late answer does not lose it.
-_EXTENSIONS_PER_LEASE = 3
+# One is kept for leases and notifications, and one gets and acknowledges jobs.
+_CONNECTIONS_LEAST = 2
 _PAUSE_S = 1.0
+_GIVE_BACK_S = 5.0
 
 
 class Consumer:
@@ -61,35 +66,44 @@ class Consumer:
         if not 0 <= stop_within <= 10**9:
             msg = f"stop_within must be from 0 to 10^9 seconds, not {shown(stop_within)}"
             raise ValueError(msg)
+        self._pool = queues[0].pool
+        size = self._pool.get_max_size()
+        if size < _CONNECTIONS_LEAST:
+            raise PoolTooSmallError(size, _CONNECTIONS_LEAST)
         self._queues = queues
         self._handler = handler
-        self._limit = limit
         self._lease = lease
         self._lanes = concurrency + prefetch
         self._turn = Semaphore(concurrency)
         self._stop = Signal()
-        self._done = Signal()
         self._stop_within = stop_within
-        self._lanes_left = 0
-        self._held: list[Batch] = []
-        self._acks = Acks()
+        self._pace = Pace(limit)
+        self._leases = Leases(lease)
+        self._acks = Acks(self._leases.let_go)
+        self._hub: Hub | None = None
         self._is_begun = False
         self._drains = False
 
     async def run(self) -> None:
-        """Work until `stop` is called.
+        """Work until `stop` is called; it returns for no other reason.
 
         Then no batch is begun: those that are held ready are given back, and the handlers that run
         may finish within `stop_within` seconds. Raises TimeoutError if they do not: they are
         cancelled (threads go on, but their leases end), and their jobs come back. Failures of the
-        server are logged, and the next attempt follows after a second. A handler of the wrong kind
-        (a plain function with asyncio, a coroutine function in threads) is a TypeError.
+        server are logged, and the next attempt follows after a second. What breaks the worker is
+        raised: BrokenConsumerError if other code has cancelled one of its tasks, InterfaceError if
+        the pool is closed, TypeError for a handler of the wrong kind (a plain function with
+        asyncio, a coroutine function in threads).
         """
         self._drains = False
         await self._work()
 
     async def drain(self) -> None:
-        """Work until no job is ready. Jobs that wait for another attempt are not awaited."""
+        """Work until no job is ready, or `stop` is called.
+
+        Jobs that wait for another attempt are not awaited. What breaks the worker is raised, as by
+        `run`, and failures of the server are, too.
+        """
         self._drains = True
         await self._work()
 
@@ -102,86 +116,86 @@ class Consumer:
             msg = "a consumer works once: make another one"
             raise InterfaceError(msg)
         self._is_begun = True
-        self._lanes_left = self._lanes
-        works = [self._lane] * self._lanes + [self._keep, self._acknowledge]
-        is_whole = await run_all(works, self._stop, lambda: self._stop_within)
+        channels = [queue.definition.channel for queue in self._queues]
+        done = Signal()
+        async with on_duty(self._pool, channels, self._leases) as self._hub:
+            is_whole = await run_all(
+                [self._lane] * self._lanes,
+                [lambda: self._acks.run(done)],
+                stop=self._stop,
+                done=done,
+                seconds=self._stop_within,
+            )
+        if self._drains and self._acks.error is not None:
+            raise self._acks.error
         if not is_whole:
             msg = f"handlers still ran {self._stop_within:g} s after stop(): their jobs come back"
             raise TimeoutError(msg)
 
     async def _lane(self) -> None:
         """Get a batch, wait for a turn, work, settle, and again."""
-        try:
-            while not self._stop.is_set():
-                batch = await self._next()
-                if batch:
-                    await self._through(batch)
-                elif self._drains:
-                    return
-        finally:
-            self._lanes_left -= 1
-            if not self._lanes_left:
-                self._done.set()
+        while not self._stop.is_set():
+            batch = await self._next()
+            if batch:
+                await self._through(batch)
+            elif self._drains:
+                return
 
     async def _next(self) -> Batch | None:
         timeout = 0 if self._drains else None
+        asker = Asker(self._queues, self._pace, self._lease, timeout, self._hub)
         try:
-            return await get_until(self._queues, self._limit, self._lease, timeout, self._stop)
+            return await get_until(asker, self._stop)
         except PASSING as error:
-            if self._drains or self._queues[0].pool.is_closing():
+            if self._drains or self._pool.is_closing():
                 raise
-            _logger.warning("a consumer gets no jobs: %r", error)
+            queue = self._queues[0].definition
+            logger.warning(
+                "a consumer gets no jobs of the queue %s: %r", queue, error, extra=of_queue(queue)
+            )
             await self._stop.wait(_PAUSE_S)
             return None
 
     async def _through(self, batch: Batch) -> None:
-        self._held.append(batch)
+        self._leases.hold(batch)
         try:
             async with self._turn:
                 if self._stop.is_set():
-                    await self._settled(batch.release)
+                    await self._settled(batch, batch.release)
                     return
-                await self._handle(batch)
+                failure = await failure_of(self._handler, batch)
         except BaseException:
-            # Cancelled, or killed by Ctrl-C: what the handler has not settled was not done.
-            await self._settled(batch.release)
+            # Cancelled, or ended by Ctrl-C: what the handler has not settled was not done.
+            await self._settled(batch, lambda: release_within(batch, _GIVE_BACK_S))
             raise
-        finally:
-            if batch in self._held:
-                self._held.remove(batch)
-
-    async def _handle(self, batch: Batch) -> None:
-        try:
-            await call_handler(self._handler, batch)
-        except WrongHandlerError:
-            raise
-        except Exception as error:  # noqa: BLE001 - it becomes the reason of the jobs
-            _logger.warning("a handler failed with %d jobs: %r", len(batch.held), error)
-            reason = f"{type(error).__name__}: {error}"
-            # Not extended any more, while they are given back.
-            self._held.remove(batch)
-            await self._settled(batch.nack, reason=reason)
-        else:
-            self._held.remove(batch)
+        if failure is None:
             await self._acks.add(batch)
+        else:
+            await self._failed(batch, failure)
 
-    async def _settled(self, verb: Callable[..., Awaitable[None]], **options: Any) -> None:
+    async def _failed(self, batch: Batch, failure: BaseException) -> None:
+        """Give back what the handler has not settled; nothing of a failure ends the worker."""
+        logger.warning(
+            "a handler failed with %d jobs of the queue %s: %s",
+            *(len(batch.held), batch.queue.definition, headline_of(failure)),
+            exc_info=failure,
+            extra=of_jobs(batch, batch.held),
+        )
+        await self._settled(batch, batch.nack, reason=reason_of(failure))
+
+    async def _settled(
+        self, batch: Batch, verb: Callable[..., Awaitable[None]], **options: Any
+    ) -> None:
         """Tell the server; what it does not hear comes back when the lease ends."""
         try:
             await verb(**options)
         except LeaseLostError as error:
-            _logger.warning("%s", error)
+            logger.warning("%s", error, extra=of_jobs(batch, error.lost))
         except PASSING as error:
-            _logger.warning("the end of a batch was not told: its jobs come back: %r", error)
-
-    async def _acknowledge(self) -> None:
-        """Acknowledge what handlers have finished, until the last lane has ended."""
-        await self._acks.run(self._done)
-
-    async def _keep(self) -> None:
-        """Extend the leases of all batches until the last lane has ended."""
-        while not self._done.is_set():
-            await self._done.wait(self._lease / _EXTENSIONS_PER_LEASE)
-            for batch in tuple(self._held):
-                if not self._done.is_set() and len(batch.held):
-                    await self._settled(batch.extend, lease=self._lease)
+            logger.warning(
+                "the end of a batch of the queue %s was not told: its jobs come back: %r",
+                *(batch.queue.definition, error),
+                extra=of_jobs(batch, batch.held),
+            )
+        finally:
+            self._leases.let_go(batch)

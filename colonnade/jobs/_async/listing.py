@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade.jobs import _ddl
+from colonnade.jobs._async.registry import look_at
 from colonnade.jobs._tasks.asyncio import check_pool
 from colonnade.jobs.definition import check_identifier, settings_from
 from colonnade.jobs.queue_info import QueueInfo
@@ -12,25 +13,23 @@ from colonnade.jobs.queue_info import QueueInfo
 if TYPE_CHECKING:
     import colonnade
 
-_HAS_TABLE = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
-
 
 async def list_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[QueueInfo]:
     """Return the queues of the schema by name; none if the schema has none, or does not exist.
 
     It reads the table of queues, which every worker may read, and looks at no queue's jobs: those
-    of other versions of Colonnade are listed, too.
+    of other versions of Colonnade are listed, too. Raises QueueDefinitionError for a table that
+    a stranger made: `colonnade docs security` says whom it trusts.
     """
     check_pool(pool)
     check_identifier("schema", schema)
-    registry = _ddl.registry(schema)
     async with pool.acquire() as connection:
-        rows = await connection.fetch_plain(_HAS_TABLE, registry)
-        if not rows[0][0]:
+        place = await look_at(connection, schema, is_read_only=True)
+        if not place.has_registry:
             return []
         rows = await connection.fetch_plain(
             "SELECT name, layout, version, settings::pg_catalog.text, created_at"
-            f' FROM {registry} ORDER BY name COLLATE "C"'
+            f' FROM {_ddl.registry(schema)} ORDER BY name COLLATE "C"'
         )
     found = []
     for name, layout, version, settings, created_at in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade.errors import InsufficientPrivilegeError
+from colonnade.jobs._async.asking import own_transaction
 from colonnade.jobs._async.registry import find_all, lock_schema
 from colonnade.jobs._migrations import steps_ddl
 from colonnade.jobs._tasks.asyncio import check_pool
@@ -26,10 +27,7 @@ async def migrate_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[
     """
     check_pool(pool)
     check_identifier("schema", schema)
-    async with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    async with own_transaction(pool) as connection:
         await lock_schema(connection, schema)
         old = [found for found in await find_all(connection, schema) if found.is_old]
         for found in old:
@@ -42,7 +40,7 @@ async def migration_ddl(pool: colonnade.Pool, *, schema: str = "jobs") -> str:
     check_pool(pool)
     check_identifier("schema", schema)
     async with pool.acquire() as connection:
-        found = await find_all(connection, schema)
+        found = await find_all(connection, schema, is_read_only=True)
     return "".join(f"{steps_ddl(one.tables(), one.version)}\n" for one in found if one.is_old)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_identifier
 from colonnade.errors import DeadlockDetectedError, DuplicateTableError
 from colonnade.jobs import _ddl
+from colonnade.jobs._async.asking import own_transaction
 from colonnade.jobs._async.migrating import migrate, must_migrate
 from colonnade.jobs._async.queue import Queue
 from colonnade.jobs._async.registry import (
     COLUMNS,
     find,
-    has_registry,
     lock_schema,
+    look_at,
     missing,
     payload_of,
 )
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.registry import Found
     from colonnade.jobs.definition import LayoutName
 
-_HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
 _MAY_ADD = (
     "SELECT pg_catalog.has_table_privilege("
     "$1::pg_catalog.text::pg_catalog.name, $2::pg_catalog.text, 'INSERT')"
@@ -51,6 +50,7 @@ async def create_queue(
     max_length: int | None = None,
     layout: LayoutName = "rows",
     poll: float = 1.0,
+    notify: bool = True,
 ) -> Queue:
     """Make a queue, or open it if it exists with the same definition.
 
@@ -58,7 +58,7 @@ async def create_queue(
     the policy for jobs that fail; a job that is older than `ttl` seconds is not handed out any
     more; more than `max_length` jobs are refused. `layout` is how the jobs are stored: "segments"
     is for high rates and for databases with long transactions, and has no unique keys. `queue_ddl`
-    returns the DDL that this runs.
+    returns the DDL that this runs. `poll` and `notify` are for this object, as in `open_queue`.
 
     The DDL runs in one transaction, under an advisory lock: of several processes that create the
     queue together, one does, and the others open it. A queue that an older version of this package
@@ -69,10 +69,7 @@ async def create_queue(
     definition = Definition(
         schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
     )
-    async with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    async with own_transaction(pool) as connection:
         await lock_schema(connection, schema)
         found = await find(connection, schema, name)
         if found is None:
@@ -81,15 +78,15 @@ async def create_queue(
             await _check_same(connection, definition, found)
             if found.is_old:
                 await migrate(connection, found)
-    return Queue(pool, definition, poll)
+    return Queue(pool, definition, poll, notify=notify)
 
 
 async def _make(connection: Any, definition: Definition) -> None:
     schema = definition.schema
-    rows = await connection.fetch_plain(_HAS_SCHEMA, quote_identifier(schema))
-    if not rows[0][0]:
+    place = await look_at(connection, schema)
+    if not place.has_schema:
         await connection.execute(_ddl.schema_ddl(schema))
-    if not await has_registry(connection, schema):
+    if not place.has_registry:
         await connection.execute(_ddl.registry_ddl(schema))
     try:
         await connection.execute(_ddl.queue_tables_ddl(layout_of(definition)))
@@ -120,26 +117,32 @@ def queue_ddl(
 
 
 async def open_queue(
-    pool: colonnade.Pool, name: str, *, schema: str = "jobs", poll: float = 1.0
+    pool: colonnade.Pool,
+    name: str,
+    *,
+    schema: str = "jobs",
+    poll: float = 1.0,
+    notify: bool = True,
 ) -> Queue:
     """Open a queue that exists: its definition comes from the database.
 
     A waiting `get` is woken by a notification, and looks for jobs every `poll` seconds besides:
-    through a pooler in transaction mode, notifications do not arrive. Raises QueueDefinitionError
-    if there is no such queue.
+    through a pooler in transaction mode, notifications do not arrive. With `notify=False`, the
+    verbs of this object notify nobody, and those who wait find its jobs when they look. Raises
+    QueueDefinitionError if there is no such queue.
     """
     check_pool(pool)
     check_identifier("schema", schema)
     check_identifier("name", name)
     async with pool.acquire() as connection:
-        found = await find(connection, schema, name)
+        found = await find(connection, schema, name, is_read_only=True)
         if found is None:
             raise missing(schema, name)
         if found.is_old:
             raise QueueDefinitionError(must_migrate(found))
         columns = await payload_of(connection, found.tables())
     payload = {column: kind for column, (kind, _) in columns.items()}
-    return Queue(pool, found.definition(payload), poll)
+    return Queue(pool, found.definition(payload), poll, notify=notify)
 
 
 async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -> None:
@@ -158,10 +161,7 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
 
 
 async def _drop(pool: colonnade.Pool, schema: str, name: str) -> None:
-    async with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    async with own_transaction(pool) as connection:
         await lock_schema(connection, schema)
         found = await find(connection, schema, name)
         if found is None:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from colonnade.errors import LockNotAvailableError
+from colonnade.jobs._async.asking import ask, own_transaction_on
 from colonnade.jobs.errors import PASSING
 
 if TYPE_CHECKING:
@@ -22,26 +23,25 @@ _PAUSE_MOST_S = 60.0
 class Upkeep:
     """The chores of one queue. What fails is tried again later; no verb fails for it."""
 
-    def __init__(self, pool: colonnade.Pool, layout: Layout) -> None:
-        self._pool = pool
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
         # Subject -> when it may be tried again, and the pause before that.
         self._postponed: dict[str, tuple[float, float]] = {}
 
-    async def run(self) -> None:
+    async def run(self, connection: colonnade.Connection) -> None:
         """Look what there is to do, and do it."""
         if not self._layout.look:
             return
-        state = await self._pool.fetch_plain(self._layout.look)
+        state = await ask(connection, self._layout.look)
         for chore in self._layout.chores(state):
-            await self._try(chore)
+            await self._try(connection, chore)
 
-    async def _try(self, chore: Chore) -> None:
+    async def _try(self, connection: colonnade.Connection, chore: Chore) -> None:
         begins, pause = self._postponed.get(chore.subject, (0.0, _PAUSE_S))
         if time.monotonic() < begins:
             return
         try:
-            await self._do(chore)
+            await self._do(connection, chore)
         except LockNotAvailableError:
             self._postpone(chore, pause)
         except PASSING as error:
@@ -50,11 +50,8 @@ class Upkeep:
         else:
             self._postponed.pop(chore.subject, None)
 
-    async def _do(self, chore: Chore) -> None:
-        async with (
-            self._pool.acquire() as connection,
-            connection.transaction(isolation="read_committed"),
-        ):
+    async def _do(self, connection: colonnade.Connection, chore: Chore) -> None:
+        async with own_transaction_on(connection):
             await connection.execute(chore.lock)
             if not chore.act:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from colonnade._quoting import quote_identifier
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
+    #: The rows that a statement has answered.
+    Answer: TypeAlias = Sequence[tuple[Any, ...]]
+
 NOW = "pg_catalog.statement_timestamp()"
 DUE = f"job_ready_at OPERATOR(pg_catalog.<=) {NOW}"
 ALIVE = f"(job_expires_at IS NULL OR job_expires_at OPERATOR(pg_catalog.>) {NOW})"
@@ -25,9 +28,69 @@ ALIVE = f"(job_expires_at IS NULL OR job_expires_at OPERATOR(pg_catalog.>) {NOW}
 HISTORY = "pg_catalog.array_append(job_errors, job_reason) AS job_errors"
 
 
+# The index that orders `get` begins with the time until which a job waits. Jobs that wait for no
+# time are in line, so `get` never steps over the others. A lease leaves this column alone, because
+# a change of an indexed column writes to every index of the table.
+NO_TIME = "'-infinity'::pg_catalog.timestamptz"
+IN_LINE = f"job_waits_until OPERATOR(pg_catalog.=) {NO_TIME}"
+WAITS = f"job_waits_until OPERATOR(pg_catalog.>) {NO_TIME}"
+COMES = f"{WAITS} AND job_waits_until OPERATOR(pg_catalog.<=) {NOW}"
+# So many jobs in line are asked for the ends of their leases.
+LOOKED_AT = 10_000
+
+
 def later(seconds: str) -> str:
     """An expression: so many seconds from now; `seconds` is a parameter or a column."""
     return f"{NOW} OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => {seconds})"
+
+
+def first_of(count: int | str) -> str:
+    """A clause: the first rows in an order that an index has.
+
+    The planner does not see the number, and expects a tenth of the rows: so it takes the index, and
+    does not read and sort the table, whatever it believes of the rows.
+    """
+    return f"LIMIT (SELECT {count}::pg_catalog.int8)"
+
+
+def waits_until(seconds: str) -> str:
+    """An expression: the time for which a job waits that is ready in so many seconds."""
+    return f"CASE WHEN {seconds} OPERATOR(pg_catalog.>) 0 THEN {later(seconds)} ELSE {NO_TIME} END"
+
+
+def next_ready_sql(table: str, order: str) -> str:
+    """A query: the seconds until a job of the table is ready, by its time or by its lease's end."""
+    return (
+        "SELECT pg_catalog.date_part('epoch', least((SELECT job_waits_until FROM"
+        f" {table} WHERE {WAITS} AND pg_catalog.isfinite(job_waits_until)"
+        f" ORDER BY job_waits_until {first_of(1)}),"
+        " (SELECT pg_catalog.min(job_ready_at) FROM (SELECT job_ready_at"
+        f" FROM {table} WHERE {IN_LINE} ORDER BY {order} {first_of(LOOKED_AT)}) AS first_ones))"
+        f" OPERATOR(pg_catalog.-) {NOW})"
+    )
+
+
+WAITS_DDL = f"job_waits_until pg_catalog.timestamptz NOT NULL DEFAULT {NO_TIME}"
+
+
+def times_ddl(definition: Definition) -> str:
+    """The columns with the times of a job. They count from the statement that adds it.
+
+    The transaction of that statement may have begun long before.
+    """
+    ready = f"job_ready_at pg_catalog.timestamptz NOT NULL DEFAULT {NOW}"
+    expires = "job_expires_at pg_catalog.timestamptz"
+    if definition.ttl is not None:
+        expires += f" DEFAULT {later(str(definition.ttl))}"
+    return f"{ready},\n    {expires},\n    {WAITS_DDL}"
+
+
+def times_changed_ddl(definition: Definition, table: str) -> str:
+    """The statement that gives an older table the same defaults."""
+    changes = f"ALTER COLUMN job_ready_at SET DEFAULT {NOW}"
+    if definition.ttl is not None:
+        changes += f", ALTER COLUMN job_expires_at SET DEFAULT {later(str(definition.ttl))}"
+    return f"ALTER TABLE {table} {changes};"
 
 
 def equal(left: str, right: str) -> str:
@@ -35,13 +98,33 @@ def equal(left: str, right: str) -> str:
     return f"{left} OPERATOR(pg_catalog.=) {right}"
 
 
+class Forms(NamedTuple):
+    """A statement that settles jobs, in two forms."""
+
+    brisk: str
+    """It leaves alone what another transaction has locked: it waits for nobody."""
+    patient: str
+    """It waits for that, and locks in the order in which all do who wait."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A statement, and what its answer says: the ids that were settled, for each hold."""
 
+    forms: Forms
+    arguments: Sequence[object]
+    done: Callable[[Answer], list[list[int]]]
+    is_awaited: Callable[[Answer], bool] = lambda _answer: False
+    """Whether others waited for the end of these jobs."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query about jobs, and what its answer says: their ids, for each hold."""
+
     sql: str
     arguments: Sequence[object]
-    done: Callable[[Columns], list[list[int]]]
+    found: Callable[[Answer], list[list[int]]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +134,7 @@ class Route:
     into: Callable[[Sequence[Any]], tuple[str, str]]
     """Schema and table of the COPY; it is given the row of `opens`."""
     makes: str = ""
-    """The statements that make temporary tables; with them, `Beside.arrays` are copied, too."""
+    """The statements that make temporary tables, if it is a large call."""
     opens: str = ""
     """A query of one row, before the COPY."""
     files: Callable[[Sequence[Any]], tuple[str, Sequence[object]]] | None = None
@@ -60,6 +143,9 @@ class Route:
     """The statements that drop the temporary tables."""
     counts_filed: bool = False
     """Whether `files` says how many jobs were added, and not the COPY."""
+    may_doubt: bool = False
+    """Whether `files` answers how many were added, and how many are in doubt: then it is undone,
+    and tried again."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +196,9 @@ class Layout(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int]
-    # The columns of the first table that are not the payload's.
-    own_columns: ClassVar[int]
 
+    line_up: str
+    """Let jobs in line whose time has come, at most $1; a query of their number."""
     lease: str
     take: str
     release_all: str
@@ -125,9 +211,10 @@ class Layout(ABC):
     requeue: str
     requeue_some: str
     purge: str
+    free = ""
+    """Let those in line that wait behind jobs that are gone; a layout without keys has none."""
     look = ""
     """A query of the state from which `chores` follow; a layout without chores has none."""
-    notify = "SELECT pg_catalog.pg_notify($1, '')"
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
@@ -165,6 +252,10 @@ class Layout(ABC):
     @abstractmethod
     def ack(self, parts: Sequence[Part]) -> Call:
         """Remove the jobs that are done of one or several batches."""
+
+    @abstractmethod
+    def held(self, parts: Sequence[Part]) -> Question:
+        """Which of these jobs their batches still hold."""
 
     def chores(self, _state: Sequence[Sequence[Any]]) -> list[Chore]:
         """What is to be done, by the rows of `look`."""

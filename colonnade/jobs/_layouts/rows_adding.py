@@ -5,27 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier
-from colonnade.jobs._layouts.base import Route, later
-from colonnade.jobs._sources import BESIDE, STAGING, TYPES, staging_ddl, unstaging_ddl
+from colonnade.jobs._layouts import staging
+from colonnade.jobs._layouts.base import Route, later, waits_until
+from colonnade.jobs._layouts.rows_again import again_sql
+from colonnade.jobs._sources import TYPES
 
 if TYPE_CHECKING:
     from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
+# An index takes rows of 2,704 bytes with pages of 8 KB.
+_KEY_MOST_BYTES = 2600
 
-def staged(definition: Definition, beside: Beside) -> Route:
-    """A COPY into a temporary table, and an INSERT from there."""
+
+def staged_route(definition: Definition, beside: Beside) -> Route:
+    """A COPY into another table, and an INSERT from there."""
     return Route(
-        into=lambda _opened: ("pg_temp", STAGING),
-        makes=staging_ddl(definition, beside),
+        makes=staging.makes(definition, beside),
+        into=lambda _opened: staging.into(definition, beside),
         files=lambda _opened: _insert_sql(definition, beside),
-        drops=unstaging_ddl(beside),
+        drops=staging.drops(beside),
         counts_filed=True,
+        may_doubt=beside.is_again,
     )
 
 
 def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object]]:
-    """The statement that adds the jobs, and its arguments."""
+    """The statement that adds the jobs and says how many, and its arguments."""
     arguments: list[object] = []
 
     def value(option: str) -> str | None:
@@ -39,6 +45,7 @@ def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[objec
     chosen: dict[str, str] = {}
     if (delay := value("delay")) is not None:
         chosen["job_ready_at"] = later(f"coalesce({delay}, 0)")
+        chosen["job_waits_until"] = waits_until(f"coalesce({delay}, 0)")
     if (priority := value("priority")) is not None:
         chosen["job_priority"] = f"coalesce({priority}, 0)"
     if (ttl := value("ttl")) is not None:
@@ -48,18 +55,28 @@ def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[objec
         chosen["job_trace"] = f"${len(arguments)}::pg_catalog.text"
     if beside.has_key:
         column = beside.key_column
-        chosen["job_key"] = (
+        chosen["job_key"] = _indexed(
             "b.job_key" if column is None else f"s.{quote_identifier(column)}::pg_catalog.text"
         )
     for name in definition.payload:
         quoted = quote_identifier(name)
         chosen[quoted] = f"s.{quoted}"
-    source = f"pg_temp.{STAGING} AS s"
-    if beside.arrays:
-        source += (
-            f" JOIN pg_temp.{BESIDE} AS b ON s.job_ordinal OPERATOR(pg_catalog.=) b.job_ordinal"
-        )
-    return _insert(definition, beside, chosen, source), arguments
+    rows, source = staging.staged(definition, beside, arguments)
+    inserted = _insert(definition, beside, chosen, source)
+    if beside.is_again:
+        return f"WITH {rows}, {inserted}", arguments
+    filed = f"filed AS ({inserted} RETURNING 1)"
+    return f"WITH {rows}, {filed} SELECT pg_catalog.count(*) FROM filed", arguments
+
+
+def _indexed(key: str) -> str:
+    """An expression: the key, or if it is too long for an index, its beginning and a hash."""
+    digest = f"pg_catalog.sha256(pg_catalog.convert_to({key}, 'UTF8'))"
+    return (
+        f"CASE WHEN pg_catalog.octet_length({key}) OPERATOR(pg_catalog.>) {_KEY_MOST_BYTES}"
+        f" THEN pg_catalog.concat(pg_catalog.left({key}, 200), '... sha256 ',"
+        f" pg_catalog.encode({digest}, 'hex')) ELSE {key} END"
+    )
 
 
 def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], source: str) -> str:
@@ -75,18 +92,20 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
     order = " DESC" if beside.replaces else ""
     action = "DO NOTHING"
     if beside.replaces:
-        renewed = [
-            name
-            for name in ("job_ready_at", "job_priority", "job_expires_at", "job_trace", *chosen)
-            if name != "job_key"
-        ]
+        own = ("job_ready_at", "job_waits_until", "job_priority", "job_expires_at", "job_trace")
+        renewed = [name for name in (*own, *chosen) if name != "job_key"]
         pairs = ", ".join(f"{name} = EXCLUDED.{name}" for name in dict.fromkeys(renewed))
         action = f"DO UPDATE SET {pairs}, job_token = NULL, job_attempts = 0, job_errors = NULL"
     named = ", ".join(f"{expression} AS {name}" for name, expression in chosen.items())
-    return (
-        f"INSERT INTO {definition.table} ({columns}) SELECT {columns} FROM (SELECT {named},"
+    jobs = (
+        f"SELECT {columns} FROM (SELECT {named},"
         f" s.job_ordinal, pg_catalog.row_number() OVER (PARTITION BY {key}"
         f" ORDER BY s.job_ordinal{order}) AS job_place FROM {source}) AS j"
         " WHERE job_key IS NULL OR job_place OPERATOR(pg_catalog.=) 1 ORDER BY job_ordinal"
+    )
+    if beside.is_again:
+        return again_sql(definition.table, list(chosen), jobs)
+    return (
+        f"INSERT INTO {definition.table} ({columns}) {jobs}"
         f" ON CONFLICT (job_key) WHERE job_key IS NOT NULL {action}"
     )

@@ -12,21 +12,27 @@ from typing import TYPE_CHECKING, Any
 from colonnade.jobs._layouts import segments_adding, segments_ddl
 from colonnade.jobs._layouts.base import (
     ALIVE,
+    COMES,
     DUE,
     HISTORY,
+    IN_LINE,
+    NO_TIME,
     NOW,
+    WAITS,
     Call,
     Layout,
     Part,
+    Question,
     Route,
     equal,
+    first_of,
     later,
+    next_ready_sql,
 )
-from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call
-from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same
+from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call, held_question
+from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same, same_key
 from colonnade.jobs._layouts.segments_ring import Ring
 from colonnade.jobs._layouts.segments_settling import Settling
-from colonnade.jobs.definition import STORED_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +43,10 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
 
 _ORDER = "job_priority, job_place, job_id"
+_PLACES = ", ".join(KEY[:3])
 # What is the same for all jobs of a range, besides its key and its bounds.
 _RULES = "job_ready_at, job_expires_at, job_attempts, job_token, job_done, job_trace"
-_RANGE = f"{', '.join(KEY)}, job_last, job_count, {_RULES}"
+_RANGE = f"{', '.join(KEY)}, job_slot, job_last, job_count, {_RULES}"
 _SWEPT_AT_ONCE = 100
 
 
@@ -47,8 +54,7 @@ class Segments(Layout):
     """The tables and statements of one queue."""
 
     name = "segments"
-    version = 1
-    own_columns = len(STORED_COLUMNS["segments"])
+    version = 5
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)
@@ -56,12 +62,16 @@ class Segments(Layout):
         self.settling = Settling(self.names, definition, self._has_attempts)
         self._ring = Ring(self.names)
         self.look = self._ring.look
+        self.line_up = self._lining_up()
         self.lease, self.take = self._getting()
         self.sweep = self._sweeping()
         self.release_all = (
-            f"UPDATE {self.names.ranges} SET job_token = NULL, job_ready_at = {NOW},"
-            " job_attempts = job_attempts OPERATOR(pg_catalog.-) 1"
-            f" WHERE {equal('job_token', '$1')}"
+            f"WITH mine AS MATERIALIZED (SELECT {', '.join(KEY)} FROM {self.names.ranges}"
+            f" WHERE {equal('job_token', '$1')} FOR UPDATE SKIP LOCKED)"
+            f", changed AS (UPDATE {self.names.ranges} AS r SET job_token = NULL,"
+            f" job_ready_at = {NOW}, job_attempts = r.job_attempts OPERATOR(pg_catalog.-) 1"
+            f" FROM mine AS m WHERE {same('r', 'm')} RETURNING 1)"
+            " SELECT pg_catalog.count(*) FROM changed"
         )
         self._look()
         self._administer()
@@ -90,20 +100,39 @@ class Segments(Layout):
         """Delete the ranges of all these batches; of those that are done in part, note the jobs."""
         return ack_call(self.settling, parts)
 
+    def held(self, parts: Sequence[Part]) -> Question:
+        """The ranges that have the batches' tokens."""
+        return held_question(self.settling, parts)
+
     def chores(self, state: Sequence[Sequence[Any]]) -> list[Chore]:
         """Turn the ring, and truncate what is done."""
         return self._ring.chores(state)
 
+    def _lining_up(self) -> str:
+        ranges = self.names.ranges
+        lists = ", ".join(f"pg_catalog.array_agg({name}) AS {name}" for name in KEY)
+        unnested = ", ".join(f"pg_catalog.unnest(a.{name})" for name in KEY)
+        # Of rows from arrays the planner expects few, and finds each range by the index.
+        return (
+            f"WITH due AS MATERIALIZED (SELECT {', '.join(KEY)} FROM {ranges}"
+            f" WHERE {COMES} ORDER BY job_waits_until {first_of('$1')}"
+            " FOR UPDATE SKIP LOCKED),"
+            f" arrays AS MATERIALIZED (SELECT {lists} FROM due),"
+            f" changed AS (UPDATE {ranges} AS r SET job_waits_until = {NO_TIME} FROM arrays AS a"
+            f" CROSS JOIN LATERAL ROWS FROM ({unnested}) AS d ({', '.join(KEY)})"
+            f" WHERE r.{WAITS} AND {same_key('r', 'd')} RETURNING 1)"
+            " SELECT pg_catalog.count(*) FROM changed"
+        )
+
     def _found(self) -> str:
         """The first jobs, and the ranges that have them.
 
-        Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query. In
-        a CASE, as in the layout `rows`, the planner does not expect the condition to be rare.
+        Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query.
         """
         ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
         ranges = (
-            f"SELECT {_RANGE} FROM {self.names.ranges} WHERE {ready}"
-            f" ORDER BY {', '.join(KEY[:3])} LIMIT $1 FOR UPDATE SKIP LOCKED"
+            f"SELECT {_RANGE} FROM {self.names.ranges} WHERE {IN_LINE} AND {ready}"
+            f" ORDER BY {_PLACES} {first_of('$1')} FOR UPDATE SKIP LOCKED"
         )
         jobs = self.names.jobs_of("r", f"s.job_id, {self._payload}")
         scalars = (
@@ -137,7 +166,7 @@ class Segments(Layout):
             f" u.job_add, {after}, u.job_last, u.job_count OPERATOR(pg_catalog.-) u.got, {_RULES}"
             f" FROM held AS h JOIN used AS u ON {_joined('h', 'u')} WHERE {cut}"
         )
-        keys = "job_slot, job_place, f.job_add, f.job_first,"
+        keys = "job_place, f.job_add, f.job_first,"
         once_more = "job_attempts OPERATOR(pg_catalog.+) 1::pg_catalog.int2"
         lease = (
             f"{self._found()}, held AS ({held}), rest AS ({rest}) {self._shown(once_more, keys)}"
@@ -166,18 +195,20 @@ class Segments(Layout):
 
     def _sweeping(self) -> str:
         """Ranges that no `get` will hand out any more become dead letters."""
+        ends = f"CASE WHEN {DUE} THEN {self._has_none} OR NOT {ALIVE} ELSE false END"
         return (
-            f"WITH gone AS MATERIALIZED (SELECT {_RANGE} FROM {self.names.ranges} WHERE {DUE}"
-            f" AND ({self._has_none} OR NOT {ALIVE}) LIMIT {_SWEPT_AT_ONCE}"
+            f"WITH gone AS MATERIALIZED (SELECT {_RANGE} FROM {self.names.ranges}"
+            f" WHERE {IN_LINE} AND {ends} ORDER BY {_PLACES} {first_of(_SWEPT_AT_ONCE)}"
             " FOR UPDATE SKIP LOCKED),"
             f" removed AS (DELETE FROM {self.names.ranges} AS r USING gone AS g"
-            f" WHERE {same('r', 'g')} RETURNING r.job_add, r.job_first)"
-            f" INSERT INTO {self._dead} (job_id, job_priority, job_attempts, job_trace,"
+            f" WHERE {same('r', 'g')} RETURNING r.job_add, r.job_first),"
+            f" buried AS (INSERT INTO {self._dead} (job_id, job_priority, job_attempts, job_trace,"
             f" job_errors, {self._payload}, job_reason) SELECT j.job_id, g.job_priority,"
             f" g.job_attempts, g.job_trace, j.job_errors, {self._payload},"
             f" CASE WHEN {ALIVE} THEN 'the lease ended' ELSE 'expired' END"
             f" FROM gone AS g JOIN removed AS d ON {_joined('g', 'd')} CROSS JOIN LATERAL"
             f" {self.names.jobs_of('g', f's.job_id, s.job_errors, {self._payload}')} AS j"
+            " RETURNING 1) SELECT pg_catalog.count(*) FROM buried"
         )
 
     def _look(self) -> None:
@@ -185,10 +216,7 @@ class Segments(Layout):
         ranges = self.names.ranges
         total = "coalesce(pg_catalog.sum(job_count), 0)::pg_catalog.int8"
         some = "coalesce(pg_catalog.sum(job_count) FILTER (WHERE {}), 0)::pg_catalog.int8"
-        self.next_ready = (
-            "SELECT pg_catalog.date_part('epoch', pg_catalog.min(job_ready_at)"
-            f" OPERATOR(pg_catalog.-) {NOW}) FROM {ranges}"
-        )
+        self.next_ready = next_ready_sql(ranges, _PLACES)
         self.length = f"SELECT {total} FROM {ranges}"
         self.excess = f"SELECT least({total}, $1::pg_catalog.int8) FROM {ranges}"
         self.stats = (
@@ -199,12 +227,13 @@ class Segments(Layout):
             f" pg_catalog.min(job_ready_at)), 0) FROM {ranges}"
         )
         jobs = self.names.jobs_of("r", f"s.job_id, s.job_errors, {self._payload}")
+        first = f"ORDER BY {_PLACES} LIMIT $1"
         self.peek = (
             f"SELECT {self._payload}, job_id, job_priority, job_attempts, job_trace,"
             " NULL::pg_catalog.text AS job_key, job_ready_at, job_expires_at,"
             f" job_token IS NOT NULL AND NOT {DUE} AS job_is_leased, job_errors FROM"
-            f" (SELECT r.*, j.* FROM (SELECT {_RANGE} FROM {ranges}"
-            f" ORDER BY {', '.join(KEY[:3])} LIMIT $1) AS r"
+            f" (SELECT r.*, j.* FROM ((SELECT {_RANGE} FROM {ranges} WHERE {IN_LINE} {first})"
+            f" UNION ALL (SELECT {_RANGE} FROM {ranges} WHERE {WAITS} {first}) {first}) AS r"
             f" CROSS JOIN LATERAL {jobs} AS j LIMIT $1) AS first_ones ORDER BY {_ORDER}"
         )
 

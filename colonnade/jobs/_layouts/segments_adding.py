@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
 from colonnade.errors import InterfaceError
-from colonnade.jobs._layouts.base import Route, equal, later
+from colonnade.jobs._layouts import staging
+from colonnade.jobs._layouts.base import Route, equal, later, waits_until
 from colonnade.jobs._layouts.segments_names import chunk_of
-from colonnade.jobs._sources import BESIDE, STAGING, TYPES, staging_ddl, unstaging_ddl
+from colonnade.jobs._sources import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 # Parameters of both statements.
 _SLOT, _ADD = "$1::pg_catalog.int2", "$2::pg_catalog.int8"
+_DELAY = "coalesce({0}, 0)"
 _BOUNDS = "pg_catalog.min(job_id), pg_catalog.max(job_id), pg_catalog.count(*)"
 
 
 def route(definition: Definition, names: Names, beside: Beside, *, is_evident: bool) -> Route:
-    """A COPY into the current slot; if a value comes for each job, through a temporary table."""
+    """A COPY into the current slot; if a value comes for each job, through another table."""
     if beside.has_key:
         msg = (
             f"the queue {definition} has the layout segments, which has no unique keys: "
@@ -38,11 +40,11 @@ def route(definition: Definition, names: Names, beside: Beside, *, is_evident: b
             files=lambda opened: _ranges_sql(names, beside, opened),
         )
     return Route(
-        makes=staging_ddl(definition, beside),
+        makes=staging.makes(definition, beside),
         opens=opens,
-        into=lambda _opened: ("pg_temp", STAGING),
+        into=lambda _opened: staging.into(definition, beside),
         files=lambda opened: _spread_sql(definition, names, beside, opened),
-        drops=unstaging_ddl(beside),
+        drops=staging.drops(beside),
     )
 
 
@@ -52,17 +54,18 @@ class _Values:
     def __init__(self, beside: Beside, opened: Sequence[Any]) -> None:
         self.arguments: list[object] = [opened[1], opened[0]]
         self.columns: dict[str, str] = {}
-        for column, option, form in (
-            ("job_priority", "priority", "coalesce({}, 0)"),
-            ("job_ready_at", "delay", later("coalesce({}, 0)")),
-            ("job_expires_at", "ttl", later("{}")),
+        for option, forms in (
+            ("priority", {"job_priority": "coalesce({0}, 0)"}),
+            ("delay", {"job_ready_at": later(_DELAY), "job_waits_until": waits_until(_DELAY)}),
+            ("ttl", {"job_expires_at": later("{0}")}),
         ):
             if option in beside.arrays:
-                self.columns[column] = form.format(f"b.job_{option}")
+                value = f"b.job_{option}"
             elif option in beside.constants:
-                self.columns[column] = form.format(
-                    self._argument(beside.constants[option], TYPES[option])
-                )
+                value = self._argument(beside.constants[option], TYPES[option])
+            else:
+                continue
+            self.columns |= {column: form.format(value) for column, form in forms.items()}
         if beside.trace is not None:
             self.columns["job_trace"] = self._argument(beside.trace, "pg_catalog.text")
 
@@ -88,25 +91,23 @@ def _ranges_sql(names: Names, beside: Beside, opened: Sequence[Any]) -> tuple[st
 def _spread_sql(
     definition: Definition, names: Names, beside: Beside, opened: Sequence[Any]
 ) -> tuple[str, list[object]]:
-    """The jobs from the temporary table, sorted by what they have beside them, and their ranges.
+    """The jobs from the other table, sorted by what they have beside them, and their ranges.
 
     The ids follow this order, so that a range is a stretch of ids of this `add`.
     """
     values = _Values(beside, opened)
     payload = ", ".join(quote_identifier(name) for name in definition.payload)
-    staged = ", ".join(f"s.{quote_identifier(name)}" for name in definition.payload)
+    copied = ", ".join(f"s.{quote_identifier(name)}" for name in definition.payload)
     kinds = list(values.columns)
     listed = "".join(f", {name}" for name in kinds)
     given = "".join(f", {expression} AS {name}" for name, expression in values.columns.items())
-    source = f"pg_temp.{STAGING} AS s"
-    if beside.arrays:
-        source += f" JOIN pg_temp.{BESIDE} AS b ON {equal('s.job_ordinal', 'b.job_ordinal')}"
+    rows, source = staging.staged(definition, beside, values.arguments)
     window = "ORDER BY job_id"
     if kinds:
         window = f"PARTITION BY {', '.join(kinds)} {window}"
     sql = (
-        f"WITH j AS MATERIALIZED (SELECT {names.next_of(names.ids)} AS job_id, i.* FROM"
-        f" (SELECT {staged}, s.job_ordinal{given} FROM {source}"
+        f"WITH {rows}, j AS MATERIALIZED (SELECT {names.next_of(names.ids)} AS job_id, i.* FROM"
+        f" (SELECT {copied}, s.job_ordinal{given} FROM {source}"
         f" ORDER BY {', '.join([*kinds, 'job_ordinal'])}) AS i),"
         f" copied AS (INSERT INTO {names.jobs} (job_slot, job_add, job_id, {payload})"
         f" SELECT {_SLOT}, {_ADD}, job_id, {payload} FROM j ORDER BY job_id)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_literal
+from colonnade.jobs._layouts.base import times_ddl
 from colonnade.jobs._layouts.segments_names import KEY, SLOTS
 from colonnade.jobs.definition import columns_ddl
 
@@ -25,12 +26,11 @@ _RANGES_STORAGE = (
 def tables_ddl(definition: Definition, names: Names) -> str:
     """The statements that make them."""
     of_adds = f"{quote_literal(names.adds)}::pg_catalog.regclass"
-    order = ", ".join(KEY[:3])
     made = (
         f"CREATE SEQUENCE {names.ids};\n"
         f"CREATE SEQUENCE {names.adds};\n"
         f"CREATE TABLE {names.ring} (\n"
-        "    slot smallint NOT NULL,\n"
+        "    slot smallint PRIMARY KEY,\n"
         "    turned_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now()\n"
         ");\n"
         f"INSERT INTO {names.ring} (slot) VALUES (0);\n"
@@ -50,14 +50,13 @@ def tables_ddl(definition: Definition, names: Names) -> str:
         "    job_first bigint NOT NULL,\n"
         "    job_last bigint NOT NULL,\n"
         "    job_count integer NOT NULL,\n"
-        "    job_ready_at pg_catalog.timestamptz NOT NULL DEFAULT pg_catalog.now(),\n"
-        f"    {definition.expires_ddl},\n"
+        f"    {times_ddl(definition)},\n"
         "    job_attempts smallint NOT NULL DEFAULT 0,\n"
         "    job_token bigint,\n"
         "    job_done bigint[],\n"
         "    job_trace pg_catalog.text\n"
         ") PARTITION BY LIST (job_slot);\n"
-        f"CREATE INDEX ON {names.ranges} ({order});\n"
+        f"{order_ddl(names)}\n"
     )
     parts = [
         f"CREATE TABLE {names.slot(number)} PARTITION OF {names.jobs} (job_slot DEFAULT {number})"
@@ -67,6 +66,15 @@ def tables_ddl(definition: Definition, names: Names) -> str:
         for number in range(SLOTS)
     ]
     return made + "\n".join(parts)
+
+
+def order_ddl(names: Names) -> str:
+    """The statement that makes the index of the order of `get`.
+
+    It is a key, so that a database that publishes all tables lets the ranges be changed.
+    """
+    key = f"PRIMARY KEY (job_waits_until, {', '.join(KEY)}, job_slot)"
+    return f"ALTER TABLE {names.ranges} ADD {key};"
 
 
 def drop_ddl(names: Names) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade.jobs._layouts.base import Call
+from colonnade.jobs._layouts.base import Call, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade.columns import Columns
-    from colonnade.jobs._layouts.base import Part
+    from colonnade.jobs._layouts.base import Answer, Part
     from colonnade.jobs._layouts.segments_settling import Settling
     from colonnade.jobs.retry import Retry
 
-_HIDDEN = ("job_slot", "job_place", "job_add", "job_first")
+_HIDDEN = ("job_place", "job_add", "job_first")
 
 
 class SegmentsHold:
@@ -38,7 +38,6 @@ class SegmentsHold:
         np.maximum.at(lasts, self.of, self._ids)
         self._attempts = columns["job_attempts"][rows]
         self.keys: list[NDArray[Any]] = [
-            columns["job_slot"][rows],
             columns["job_priority"][rows],
             columns["job_place"][rows],
             columns["job_add"][rows],
@@ -92,20 +91,9 @@ def ack_call(settling: Settling, parts: Sequence[Part]) -> Call:
     """The statement that removes the jobs that are done of several batches."""
     import numpy as np
 
-    found: list[_Found] = []
-    is_whole = True
-    for number, part in enumerate(parts):
-        wanted = part.hold.ranges_of(part.wanted)
-        numbers = np.unique(wanted)
-        found.append(_Found(number, numbers, part.hold, part.wanted))
-        if len(part.wanted) != len(part.held):
-            left = np.bincount(part.hold.ranges_of(part.held), minlength=int(numbers[-1]) + 1)
-            is_whole = is_whole and bool(np.all(np.bincount(wanted)[numbers] == left[numbers]))
-    keys = [
-        np.concatenate([one.hold.keys[at][one.numbers] for one in found])
-        for at in range(len(found[0].hold.keys))
-    ]
-    if is_whole:
+    found = _found(parts)
+    keys = _keys(found)
+    if all(_is_whole(part, one) for part, one in zip(parts, found, strict=True)):
         return Call(settling.ack, keys, _whole(found, len(parts)))
     ids = np.concatenate([part.wanted for part in parts])
     before = np.cumsum([0, *(len(one.numbers) for one in found)])
@@ -117,6 +105,42 @@ def ack_call(settling: Settling, parts: Sequence[Part]) -> Call:
     )
     counts = [len(one.numbers) for one in found]
     return Call(settling.ack_some, (*keys, ids, ordinals), _some(counts))
+
+
+def held_question(settling: Settling, parts: Sequence[Part]) -> Question:
+    """Which of these jobs, of several batches, are in ranges that the batches still have."""
+    found = _found(parts)
+    return Question(settling.holding, _keys(found), _whole(found, len(parts)))
+
+
+def _found(parts: Sequence[Part]) -> list[_Found]:
+    """The ranges of the wanted jobs, for each batch."""
+    import numpy as np
+
+    return [
+        _Found(number, np.unique(part.hold.ranges_of(part.wanted)), part.hold, part.wanted)
+        for number, part in enumerate(parts)
+    ]
+
+
+def _keys(found: Sequence[_Found]) -> list[NDArray[Any]]:
+    """The arguments by which statements know ranges."""
+    import numpy as np
+
+    return [
+        np.concatenate([one.hold.keys[at][one.numbers] for one in found])
+        for at in range(len(found[0].hold.keys))
+    ]
+
+
+def _is_whole(part: Part, found: _Found) -> bool:
+    """Whether the wanted jobs are all that the batch still holds of their ranges."""
+    import numpy as np
+
+    if len(part.wanted) == len(part.held):
+        return True
+    wanted, held = (np.bincount(part.hold.ranges_of(ids)) for ids in (part.wanted, part.held))
+    return bool(np.all(wanted[found.numbers] == held[found.numbers]))
 
 
 class _Found:
@@ -156,19 +180,14 @@ def _numbered(
     return of_runs[np.cumsum(changes) - 1], np.array(rows, np.int64)
 
 
-def _whole(found: Sequence[_Found], parts: int) -> Callable[[Columns], list[list[int]]]:
+def _whole(found: Sequence[_Found], parts: int) -> Callable[[Answer], list[list[int]]]:
     """Read the answer of a statement about whole ranges: number, first and last id of each."""
 
-    def done(answer: Columns) -> list[list[int]]:
+    def done(answer: Answer) -> list[list[int]]:
         settled: list[list[int]] = [[] for _ in range(parts)]
         owners = [(one, number) for one in found for number in one.numbers.tolist()]
         by_range = [one.hold.ranges_of(one.wanted) for one in found]
-        for n, first, last in zip(
-            answer["n"].tolist(),
-            answer["job_first"].tolist(),
-            answer["job_last"].tolist(),
-            strict=True,
-        ):
+        for n, first, last in answer:
             one, number = owners[n - 1]
             ids = one.wanted[by_range[one.number] == number]
             settled[one.number] += ids[(ids >= first) & (ids <= last)].tolist()
@@ -177,15 +196,14 @@ def _whole(found: Sequence[_Found], parts: int) -> Callable[[Columns], list[list
     return done
 
 
-def _some(counts: Sequence[int]) -> Callable[[Columns], list[list[int]]]:
+def _some(counts: Sequence[int]) -> Callable[[Answer], list[list[int]]]:
     """Read the answer of a statement about jobs: the number of the range, and the id, of each."""
 
-    def done(answer: Columns) -> list[list[int]]:
-        import numpy as np
-
-        ends = np.cumsum(counts)
-        owners = np.searchsorted(ends, answer["n"] - 1, side="right")
-        ids = answer["id"]
-        return [ids[owners == at].tolist() for at in range(len(counts))]
+    def done(answer: Answer) -> list[list[int]]:
+        owners = [at for at, count in enumerate(counts) for _ in range(count)]
+        settled: list[list[int]] = [[] for _ in counts]
+        for n, number in answer:
+            settled[owners[n - 1]].append(number)
+        return settled
 
     return done

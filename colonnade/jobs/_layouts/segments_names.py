@@ -1,11 +1,18 @@
-"""The names of a queue's tables in the layout `segments`, quoted, and how ranges meet jobs."""
+"""The names of a queue's tables in the layout `segments`, quoted, and how ranges meet jobs.
+
+No statement that updates, deletes or locks rows finds them by their slot, which is what tables are
+partitioned by: an add has a number of its own, and is in one slot. A comparison of the slot would
+let PostgreSQL leave out partitions while the statement runs, and a row that was changed meanwhile
+makes PostgreSQL 18 use memory that it has freed (`tests/jobs/test_pruning_crash.py` has the
+smallest such statement). To look into all of them costs a step into each index.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier, quote_literal
-from colonnade.jobs._layouts.base import equal
+from colonnade.jobs._layouts.base import NO_TIME, equal
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
@@ -14,7 +21,7 @@ SLOTS = 8
 # A range has at most so many jobs, which share a lease, a time and a priority.
 RANGE_JOBS = 1000
 # What makes a range known: the index has the first three.
-KEY = ("job_priority", "job_place", "job_first", "job_add", "job_slot")
+KEY = ("job_priority", "job_place", "job_first", "job_add")
 
 
 class Names:
@@ -49,8 +56,7 @@ class Names:
         """A lateral query of the jobs of a range that are not done, by their ids."""
         return (
             f"(SELECT {columns} FROM {self.jobs} AS s"
-            f" WHERE {equal('s.job_slot', f'{owner}.job_slot')}"
-            f" AND {equal('s.job_add', f'{owner}.job_add')}"
+            f" WHERE {equal('s.job_add', f'{owner}.job_add')}"
             f" AND s.job_id OPERATOR(pg_catalog.>=) {owner}.job_first"
             f" AND s.job_id OPERATOR(pg_catalog.<=) {owner}.job_last"
             f" AND ({owner}.job_done IS NULL"
@@ -68,5 +74,10 @@ def chunk_of(window: str) -> str:
 
 
 def same(left: str, right: str) -> str:
-    """An expression: both are one range."""
+    """An expression: both are one range, in line, as all are that anybody holds."""
+    return f"{equal(f'{left}.job_waits_until', NO_TIME)} AND {same_key(left, right)}"
+
+
+def same_key(left: str, right: str) -> str:
+    """An expression: both have the key of one range."""
     return " AND ".join(equal(f"{left}.{name}", f"{right}.{name}") for name in KEY)

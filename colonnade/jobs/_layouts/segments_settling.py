@@ -1,7 +1,7 @@
 """The statements with which the holder of ranges settles their jobs.
 
-Their first parameters name the ranges as the holder got them: arrays of slots, priorities, places,
-adds, first and last ids, and tokens. Since then a range may have been cut, and parts of it may have
+Their first parameters name the ranges as the holder got them: arrays of priorities, places, adds,
+first and last ids, and tokens. Since then a range may have been cut, and parts of it may have
 passed to another holder; so a statement takes all ranges within these bounds that have the token.
 """
 
@@ -10,28 +10,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier
-from colonnade.jobs._layouts.base import NOW, equal, later
+from colonnade.jobs._layouts.base import IN_LINE, NO_TIME, NOW, Forms, equal, later, waits_until
 from colonnade.jobs._layouts.segments_names import KEY, same
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from colonnade.jobs._layouts.segments_names import Names
     from colonnade.jobs.definition import Definition
 
 _KEYS = (
-    "ROWS FROM (pg_catalog.unnest($1::pg_catalog.int2[]), pg_catalog.unnest($2::pg_catalog.int2[]),"
+    "ROWS FROM (pg_catalog.unnest($1::pg_catalog.int2[]), pg_catalog.unnest($2::pg_catalog.int8[]),"
     " pg_catalog.unnest($3::pg_catalog.int8[]), pg_catalog.unnest($4::pg_catalog.int8[]),"
-    " pg_catalog.unnest($5::pg_catalog.int8[]), pg_catalog.unnest($6::pg_catalog.int8[]),"
-    " pg_catalog.unnest($7::pg_catalog.int8[])) WITH ORDINALITY"
-    " AS k (slot, priority, place, added, first_id, last_id, token, n)"
+    " pg_catalog.unnest($5::pg_catalog.int8[]), pg_catalog.unnest($6::pg_catalog.int8[]))"
+    " WITH ORDINALITY AS k (priority, place, added, first_id, last_id, token, n)"
 )
 _MATCH = (
-    f"{equal('r.job_slot', 'k.slot')} AND {equal('r.job_priority', 'k.priority')}"
-    f" AND {equal('r.job_place', 'k.place')} AND {equal('r.job_add', 'k.added')}"
+    f"{IN_LINE} AND {equal('r.job_priority', 'k.priority')} AND {equal('r.job_place', 'k.place')}"
+    f" AND {equal('r.job_add', 'k.added')}"
     " AND r.job_first OPERATOR(pg_catalog.>=) k.first_id"
     " AND r.job_first OPERATOR(pg_catalog.<=) k.last_id"
     f" AND {equal('r.job_token', 'k.token')}"
 )
-_BOUNDS = "k.n, r.job_first, r.job_last"
+_BOUNDS = "m.n, r.job_first, r.job_last"
+# How ranges are locked by who waits for nobody, and by who waits, in the order in which all do.
+_BRISKLY = "FOR UPDATE OF r SKIP LOCKED"
+_PATIENTLY = "ORDER BY r.job_add, r.job_first FOR UPDATE OF r"
 _RANGE = f"{', '.join(KEY)}, job_last, job_count, job_attempts, job_expires_at, job_trace"
 _SETTLED = "pg_catalog.cardinality(t.ids)"
 
@@ -47,37 +51,68 @@ class Settling:
         # Beside ids and reasons, which the payload may have, too.
         self._jobs_payload = ", ".join(f"j.{name}" for name in quoted)
         self._has_attempts = has_attempts
-        ranges = names.ranges
-        self.ack = f"DELETE FROM {ranges} AS r USING {_KEYS} WHERE {_MATCH} RETURNING {_BOUNDS}"
-        self.extend = (
-            f"UPDATE {ranges} AS r SET job_ready_at = {later('$8::pg_catalog.float8')}"
-            f" FROM {_KEYS} WHERE {_MATCH} RETURNING {_BOUNDS}"
+        self.holding = (
+            f"SELECT k.n, r.job_first, r.job_last FROM {names.ranges} AS r JOIN {_KEYS} ON {_MATCH}"
         )
-        self.release = (
-            f"UPDATE {ranges} AS r SET job_token = NULL, job_ready_at = {NOW},"
-            " job_attempts = r.job_attempts OPERATOR(pg_catalog.-) 1"
-            f" FROM {_KEYS} WHERE {_MATCH} RETURNING {_BOUNDS}"
+        self._settle_ranges()
+        self._settle_jobs()
+
+    def _settle_ranges(self) -> None:
+        """Whole ranges."""
+        ranges = self._names.ranges
+        these = f"WHERE {same('r', 'm')} RETURNING {_BOUNDS}"
+        self.ack = _in_both_forms(
+            lambda lock: f"{self._mine(lock)} DELETE FROM {ranges} AS r USING mine AS m {these}"
         )
-        self.ack_some = f"{self._told()} {_TOLD_IDS}"
-        fewer = "t.job_attempts OPERATOR(pg_catalog.-) 1"
-        self.release_some = (
-            f"{self._told()}, {self._again('true')},"
-            f" {self._copied('j.job_errors')}, {self._placed(fewer, NOW)} {_TOLD_IDS}"
+        self.extend = _in_both_forms(
+            lambda lock: (
+                f"{self._mine(lock)} UPDATE {ranges} AS r"
+                f" SET job_ready_at = {later('$7::pg_catalog.float8')} FROM mine AS m {these}"
+            )
         )
-        errors = "pg_catalog.array_append(j.job_errors, w.reason)"
-        self.nack = (
-            f"{self._told('$10::pg_catalog.text[]', '$11::pg_catalog.float8[]')},"
-            f" {self._again(has_attempts)}, {self._copied(errors)},"
-            f" {self._placed('t.job_attempts', later('t.pause'))}, {self._buried()} {_TOLD_IDS}"
+        self.release = _in_both_forms(
+            lambda lock: (
+                f"{self._mine(lock)} UPDATE {ranges} AS r SET job_token = NULL,"
+                f" job_ready_at = {NOW}, job_attempts = r.job_attempts OPERATOR(pg_catalog.-) 1"
+                f" FROM mine AS m {these}"
+            )
         )
 
-    def _told(self, reasons: str = "", pauses: str = "") -> str:
-        """Some jobs of ranges are settled: $8 has their ids, $9 for each the number of its range.
+    def _settle_jobs(self) -> None:
+        """Some jobs of ranges."""
+        self.ack_some = _in_both_forms(lambda lock: f"{self._told(lock)} {_TOLD_IDS}")
+        fewer = "t.job_attempts OPERATOR(pg_catalog.-) 1"
+        self.release_some = _in_both_forms(
+            lambda lock: (
+                f"{self._told(lock)}, {self._again('true')},"
+                f" {self._copied('j.job_errors')}, {self._placed(fewer, NOW, NO_TIME)} {_TOLD_IDS}"
+            )
+        )
+        errors = "pg_catalog.array_append(j.job_errors, w.reason)"
+        self.nack = _in_both_forms(
+            lambda lock: (
+                f"{self._told(lock, '$9::pg_catalog.text[]', '$10::pg_catalog.float8[]')},"
+                f" {self._again(self._has_attempts)}, {self._copied(errors)},"
+                f" {self._placed('t.job_attempts', later('t.pause'), waits_until('t.pause'))},"
+                f" {self._buried()} {_TOLD_IDS}"
+            )
+        )
+
+    def _mine(self, lock: str, pause: str = "") -> str:
+        """The ranges that the holder still has, locked."""
+        mine = ", ".join(f"r.{name}" for name in _RANGE.split(", "))
+        return (
+            f"WITH mine AS MATERIALIZED (SELECT {mine}, r.job_done, k.n{pause}"
+            f" FROM {self._names.ranges} AS r JOIN {_KEYS} ON {_MATCH} {lock})"
+        )
+
+    def _told(self, lock: str, reasons: str = "", pauses: str = "") -> str:
+        """Some jobs of ranges are settled: $7 has their ids, $8 for each the number of its range.
 
         The last jobs of a range take it with them; of others, the range notes the ids. Reasons come
         beside the ids, and pauses beside the ranges.
         """
-        words = "pg_catalog.unnest($8::pg_catalog.int8[]), pg_catalog.unnest($9::pg_catalog.int8[])"
+        words = "pg_catalog.unnest($7::pg_catalog.int8[]), pg_catalog.unnest($8::pg_catalog.int8[])"
         collected, paused, pause = "", "", ""
         if reasons:
             words += f", pg_catalog.unnest({reasons})"
@@ -86,13 +121,11 @@ class Settling:
             pause = ", pause"
         named = "id, n, reason" if reasons else "id, n"
         ranges = self._names.ranges
-        mine = ", ".join(f"r.{name}" for name in _RANGE.split(", "))
         told = ", ".join(f"m.{name}" for name in [*_RANGE.split(", "), "n"])
         if pause:
             told += ", m.pause"
         return (
-            f"WITH mine AS MATERIALIZED (SELECT {mine}, r.job_done, k.n{paused} FROM {ranges} AS r"
-            f" JOIN {_KEYS} ON {_MATCH} FOR UPDATE OF r),"
+            f"{self._mine(lock, paused)},"
             f" t AS MATERIALIZED (SELECT {told}, pg_catalog.array_agg(i.id ORDER BY i.id) AS ids"
             f"{collected} FROM mine AS m JOIN ROWS FROM ({words}) AS i ({named})"
             f" ON {equal('i.n', 'm.n')} AND i.id OPERATOR(pg_catalog.>=) m.job_first"
@@ -119,8 +152,8 @@ class Settling:
         return (
             f"ROWS FROM (pg_catalog.unnest({of}.ids){has_reasons}) AS w"
             f"{' (id, reason)' if has_reasons else ' (id)'}"
-            f" JOIN {self._names.jobs} AS j ON {equal('j.job_slot', f'{of}.job_slot')}"
-            f" AND {equal('j.job_add', f'{of}.job_add')} AND {equal('j.job_id', 'w.id')}"
+            f" JOIN {self._names.jobs} AS j ON {equal('j.job_add', f'{of}.job_add')}"
+            f" AND {equal('j.job_id', 'w.id')}"
         )
 
     def _copied(self, errors: str) -> str:
@@ -133,13 +166,15 @@ class Settling:
             f" FROM again AS t CROSS JOIN LATERAL {words} ORDER BY t.again, j.job_id)"
         )
 
-    def _placed(self, attempts: str, ready: str) -> str:
+    def _placed(self, attempts: str, ready: str, waits: str) -> str:
         """Their new ranges, at the place of the old ones."""
         return (
             f"placed AS (INSERT INTO {self._names.ranges} (job_slot, job_priority, job_place,"
-            " job_add, job_first, job_last, job_count, job_ready_at, job_expires_at,"
-            " job_attempts, job_trace) SELECT t.again_slot, t.job_priority, t.job_place, t.again,"
-            f" t.ids[1], t.ids[{_SETTLED}], {_SETTLED}, {ready}, t.job_expires_at, {attempts},"
+            " job_add, job_first, job_last, job_count, job_ready_at, job_waits_until,"
+            " job_expires_at, job_attempts, job_trace) SELECT t.again_slot, t.job_priority,"
+            " t.job_place, t.again,"
+            f" t.ids[1], t.ids[{_SETTLED}], {_SETTLED}, {ready}, {waits}, t.job_expires_at,"
+            f" {attempts},"
             " t.job_trace FROM again AS t)"
         )
 
@@ -152,6 +187,11 @@ class Settling:
             f" CROSS JOIN LATERAL {self._words('t', ', pg_catalog.unnest(t.reasons)')}"
             f" WHERE NOT ({self._has_attempts}))"
         )
+
+
+def _in_both_forms(build: Callable[[str], str]) -> Forms:
+    """A statement about ranges, without and with waiting for whoever locks them."""
+    return Forms(build(_BRISKLY), build(_PATIENTLY))
 
 
 _TOLD_IDS = "SELECT t.n, w.id FROM t CROSS JOIN LATERAL pg_catalog.unnest(t.ids) AS w (id)"

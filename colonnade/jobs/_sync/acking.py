@@ -1,23 +1,30 @@
 # Generated from colonnade/jobs/_async/acking.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Batches that are done, acknowledged together."""
+"""Batches that are done, acknowledged together; what others have locked, when they are done."""
 
 from __future__ import annotations
 
-import logging
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
 from colonnade.jobs._sync.batch import ack_together
 from colonnade.jobs._tasks.threads import Signal
 from colonnade.jobs.errors import PASSING
+from colonnade.jobs.logs import logger, of_jobs, of_queue
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from colonnade.jobs._sync.batch import Batch
 
-_logger = logging.getLogger("colonnade.jobs")
 # One statement has at most so many batches; whoever makes them faster waits for it.
 _TOGETHER_MOST = 200
+# The pauses before what another transaction has locked is tried again: they double.
+_AGAIN_S = 0.05
+_AGAIN_MOST_S = 1.0
+# At the end of the work, it is tried for so long.
+_LAST_S = 5.0
 
 
 class Acks:
@@ -25,44 +32,91 @@ class Acks:
 
     No clock delays it: a statement has the batches that were finished while the one before it was
     under way. So small batches share statements, and a lone batch is acknowledged at once.
+
+    No statement waits for a lock: a job that another transaction has locked keeps the others from
+    nothing, and is tried again until that one ends, or the job is lost. So is what the server could
+    not be told. `let_go` is called for a batch when nothing is left to tell; until then its leases
+    are extended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, let_go: Callable[[Batch], None]) -> None:
+        self._let_go = let_go
         self._finished: deque[Batch] = deque()
+        # What is tried again, and why it could not be told, if that was an error.
+        self._left: deque[Batch] = deque()
+        self.error: Exception | None = None
+        self._pause = _AGAIN_S
         self._bell = Signal()
 
     def add(self, batch: Batch) -> None:
-        """Acknowledge this batch soon; what fails is logged, and comes back when the lease ends."""
+        """Acknowledge this batch soon."""
         self._finished.append(batch)
         self._bell.set()
         if len(self._finished) >= _TOGETHER_MOST:
             self._flush()
+        while len(self._left) >= _TOGETHER_MOST:
+            Signal().wait(_AGAIN_MOST_S)
 
     def run(self, last: Signal) -> None:
         """Acknowledge what is finished, until `last` is set and nothing is left."""
         try:
             with last.rings(self._bell):
                 while not last.is_set():
-                    self._bell.wait(None)
-                    self._bell.clear()
-                    self._flush()
+                    self._round()
+            give_up = time.monotonic() + _LAST_S
+            while self._left and time.monotonic() < give_up:
+                self._round()
         finally:
             # Cancelled, too: it was done.
-            self._flush()
+            self._flush_all()
+            for batch in self._left:
+                self._let_go(batch)
+                logger.warning(
+                    "%d jobs of the queue %s are done, but %s: they come back",
+                    *(len(batch.held), batch.queue.definition, self._reason),
+                    extra=of_jobs(batch, batch.held),
+                )
+
+    @property
+    def _reason(self) -> str:
+        if self.error is None:
+            return "another transaction has locked them"
+        return f"that could not be told: {self.error!r}"
+
+    def _round(self) -> None:
+        """Wait for a batch, or until what is left should be tried again."""
+        self._bell.wait(self._pause if self._left else None)
+        self._bell.clear()
+        self._pause = min(2 * self._pause, _AGAIN_MOST_S) if self._left else _AGAIN_S
+        self._flush_all()
+
+    def _flush_all(self) -> None:
+        while self._left:
+            self._finished.append(self._left.popleft())
+        self._flush()
 
     def _flush(self) -> None:
+        self.error = None
         while batches := self._next():
             try:
-                for error in ack_together(batches):
-                    _logger.warning("%s", error)
+                left, errors = ack_together(batches)
             except PASSING as error:
-                _logger.warning(
-                    "the end of %d batches was not told: their jobs come back: %r",
-                    *(len(batches), error),
+                left, errors = batches, []
+                self.error = error
+                logger.warning(
+                    "the end of %d batches of the queue %s was not told, and is told again: %r",
+                    *(len(batches), batches[0].queue.definition, error),
+                    extra=of_queue(batches[0].queue.definition),
                 )
             except BaseException:
                 self._finished.extendleft(reversed(batches))
                 raise
+            self._left += left
+            for batch, lost in errors:
+                logger.warning("%s", lost, extra=of_jobs(batch, lost.lost))
+            for batch in batches:
+                if batch not in left:
+                    self._let_go(batch)
 
     def _next(self) -> list[Batch]:
         """The first batches, all of one queue."""

@@ -5,34 +5,47 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import secrets
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_count, check_values, checked_timeout
 from colonnade._shown import class_name
 from colonnade.errors import DecodeError, InterfaceError
-from colonnade.jobs._sync.batch import Batch
-from colonnade.jobs._tasks.threads import Signal, rung_by
+from colonnade.jobs._sync.asking import ask, ask_columns, columns_of, own_transaction_on
+from colonnade.jobs._sync.batch import Batch, ack_together
+from colonnade.jobs._tasks.hub_threads import rung_by
+from colonnade.jobs._tasks.threads import Signal, in_background
 from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
+from colonnade.jobs.pace import EvenPace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
+    import colonnade
     from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs._tasks.hub_threads import Hub
+    from colonnade.jobs.pace import Pace
 
-_logger = logging.getLogger("colonnade.jobs")
 _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
 _WAIT_LEAST_S = 0.005
-_GIVE_BACK_S = 1.0
+# Anybody may send notifications: the server is not asked more often than this because of them.
+_LOOK_LEAST_S = 0.01
+_GIVE_BACK_S = 5.0
 # So many jobs that cannot be read are put out of the way by one call.
 _UNREADABLE_MOST = 10
 # The lease of a job that is to be removed at once.
 _SHORT_LEASE_S = 60.0
+# So many jobs whose time has come get in line at once, at least: those of one time in their order.
+_LINED_UP = 10_000
+
+
+class _NoConnectionError(TimeoutError):
+    """No connection of the pool was free in time."""
 
 
 def get(
@@ -47,21 +60,43 @@ def get(
     All queues must have been opened with one pool. The options are those of `Queue.get`; a batch
     without jobs is of the first queue.
     """
-    return get_until(queues, limit, lease, timeout, Signal())
-
-
-def get_until(
-    queues: Sequence[Queue],
-    limit: int,
-    lease: float | None,
-    timeout: float | None,
-    stop: Signal,
-) -> Batch:
-    """Get jobs as `get` does; `stop` ends the wait, too."""
     check_count("limit", limit)
     if lease is not None:
         check_seconds("lease", lease)
     seconds = checked_timeout(timeout)
+    _check_queues(queues)
+    batch = get_until(Asker(queues, EvenPace(limit), lease, seconds), Signal())
+    assert batch is not None  # noqa: S101 - nobody has stopped it
+    return batch
+
+
+def get_until(asker: Asker, stop: Signal) -> Batch | None:
+    """Get jobs as `get` does; `stop` ends the wait, too, even before anything is asked."""
+    batch = asker.jobs(stop)
+    if batch or asker.is_hasty or stop.is_set():
+        return batch
+    channels = [queue.definition.channel for queue in asker.queues]
+    bell = Signal()
+    with stop.rings(bell):
+        with rung_by(asker.queues[0].pool, channels, bell):
+            try:
+                asker.look_ahead()
+                while not stop.is_set():
+                    bell.wait(asker.pause)
+                    bell.clear()
+                    looked, is_last = time.monotonic(), asker.is_late
+                    batch = asker.jobs(stop)
+                    if batch or is_last:
+                        return batch
+                    asker.look_ahead()
+                    stop.wait(looked + _LOOK_LEAST_S - time.monotonic())
+            except _NoConnectionError:
+                # There was time for a look, and none for another one.
+                return batch
+    return batch
+
+
+def _check_queues(queues: Sequence[Queue]) -> None:
     check_values("queues", queues)
     if not queues:
         raise InterfaceError("get() needs at least one queue")
@@ -72,109 +107,209 @@ def get_until(
             raise TypeError(msg)
     if any(queue.pool is not queues[0].pool for queue in queues):
         raise InterfaceError("get() needs queues that were opened with one pool")
-    give_up = None if seconds is None else time.monotonic() + seconds
-    batch = _first(queues, limit, lease)
-    if batch or seconds == 0 or stop.is_set():
-        return batch
-    channels = [queue.definition.channel for queue in queues]
-    bell = Signal()
-    # Jobs that are ready, and were not got, are locked: mostly for the moment of another `get`.
-    pause_if_locked = _WAIT_LEAST_S
-    with stop.rings(bell):
-        with rung_by(queues[0].pool, channels, bell):
-            while True:
-                left = None if give_up is None else give_up - time.monotonic()
-                if stop.is_set() or (left is not None and left <= 0):
-                    return batch
-                bell.wait(_pause(queues, left, pause_if_locked))
-                bell.clear()
-                pause_if_locked *= 2
-                batch = _first(queues, limit, lease)
-                if batch:
-                    return batch
 
 
-def _pause(queues: Sequence[Queue], left: float | None, if_locked: float) -> float:
-    """The seconds until the next look: the soonest of a job's time, the poll and the timeout."""
-    pauses = [queue.poll for queue in queues]
-    for queue in queues:
-        rows = queue.pool.fetch_plain(queue.layout.next_ready)
-        if rows[0][0] is not None:
-            pauses.append(max(rows[0][0], _WAIT_LEAST_S) if rows[0][0] > 0 else if_locked)
-    if left is not None:
-        pauses.append(max(left, 0.0))
-    return min(pauses)
+class Asker:
+    """A caller of `get`: it asks on one connection at a time, and leaves no lease behind.
 
+    A lease whose answer did not arrive is given back on the same connection, which the server
+    serves again only after it has ended what it was asked. A caller that is cancelled does not wait
+    for it.
 
-def _first(queues: Sequence[Queue], limit: int, lease: float | None) -> Batch:
-    empty: Batch | None = None
-    for queue in queues:
-        queue.sweep()
-        batch = _got(queue, limit, lease)
-        if batch:
-            return batch
-        if empty is None:
-            empty = batch
-    assert empty is not None  # noqa: S101 - there is at least one queue
-    return empty
-
-
-def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
-    """Get jobs; one with a value that columns cannot hold must not keep all others from it.
-
-    Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so it
-    is out of the way, and becomes a dead letter when it has no attempts left. After several such
-    jobs the error is raised, because it may be this caller that cannot read any.
+    A worker that is late with its duties, such as one whose loop was blocked, takes no jobs: those
+    whose leases it has to extend could be among them.
     """
-    unreadable = 0
-    while True:
+
+    def __init__(
+        self,
+        queues: Sequence[Queue],
+        pace: Pace,
+        lease: float | None,
+        seconds: float | None,
+        hub: Hub | None = None,
+    ) -> None:
+        self.queues = queues
+        self.is_hasty = seconds == 0
+        """Whether it does not wait for jobs; there still is a wait for a connection."""
+        self.pause = 0.0
+        """The seconds until the next look."""
+        self._pace = pace
+        self._lease = lease
+        self._hub = hub
+        self._give_up = time.monotonic() + seconds if seconds else None
+        # Jobs that are ready, and were not got, are locked: mostly for the moment of another `get`.
+        self._pause_if_locked = _WAIT_LEAST_S
+        # The queue and token of a lease that the server may have given, while nobody has its jobs.
+        self._unclaimed: tuple[Queue, int] | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for waiting is over."""
+        return self._left == 0
+
+    @property
+    def _left(self) -> float | None:
+        return None if self._give_up is None else max(self._give_up - time.monotonic(), 0.0)
+
+    def jobs(self, stop: Signal) -> Batch | None:
+        """The jobs of the first queue that has any; else a batch without jobs, of the first one.
+
+        None if it was stopped before it could ask.
+        """
+        batch: Batch | None = None
+        while batch is None:
+            if self._hub is not None:
+                self._hub.caught_up(stop)
+            if stop.is_set():
+                return None
+            with self._connection() as connection:
+                batch = self._first(connection)
+        self._pace.note(len(batch))
+        return batch
+
+    def look_ahead(self) -> None:
+        """Ask how long to wait: for the soonest of a job's time, the poll and the end."""
+        pauses = [queue.poll for queue in self.queues]
+        with self._connection() as connection:
+            for queue in self.queues:
+                rows = ask(connection, queue.layout.next_ready)
+                due = rows[0][0]
+                if due is not None:
+                    pauses.append(max(due, _WAIT_LEAST_S) if due > 0 else self._pause_if_locked)
+        self._pause_if_locked *= 2
+        left = self._left
+        if left is not None:
+            pauses.append(left)
+        self.pause = min(pauses)
+
+    @contextlib.contextmanager
+    def _connection(self) -> Generator[colonnade.sync.Connection]:
+        """A connection; if the block fails, leases are given back with it."""
+        pool = self.queues[0].pool
         try:
-            if lease is not None:
-                return _leased(queue, limit, lease)
-            return _taken(queue, limit) if limit > 1 else _taken_by_lease(queue)
-        except DecodeError as error:
-            if limit == 1:
-                unreadable += 1
-                _logger.warning(
-                    "a job of the queue %s cannot be read, and waits for the end of its lease: %s",
-                    *(queue.definition, error),
-                )
-            if unreadable == _UNREADABLE_MOST:
-                raise
-            limit = max(limit // 2, 1)
-
-
-def _taken(queue: Queue, limit: int) -> Batch:
-    """Remove jobs; what cannot be read stays."""
-    with (
-        queue.pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
-        columns = connection.fetch_columns(queue.layout.take, limit)
-    return _told(Batch(queue, columns, None, None))
-
-
-def _taken_by_lease(queue: Queue) -> Batch:
-    """Remove the first job, or lease it if it cannot be read."""
-    batch = _leased(queue, 1, _SHORT_LEASE_S)
-    if batch:
-        batch.ack()
-    return Batch(queue, batch.columns, None, None)
-
-
-def _leased(queue: Queue, limit: int, lease: float) -> Batch:
-    token = secrets.randbits(_LEASE_BITS)
-    # Earlier than the server's clock begins the lease, so never too late.
-    until = datetime.now(UTC) + timedelta(seconds=lease)
-    try:
-        columns = queue.pool.fetch_columns(queue.layout.lease, limit, lease, token)
-    except BaseException as error:
-        if isinstance(error, DecodeError) and limit == 1:
+            connection = pool.acquire(timeout=self._left)
+        except TimeoutError as error:
+            raise _NoConnectionError(*error.args) from None
+        is_lent = True
+        try:
+            yield connection
+            is_lent = False
+            pool.release(connection)
+        except BaseException:
+            lent = connection if is_lent else None
+            if self._hub is None:
+                in_background(self._end, lent)
+            else:
+                # A worker ends when everything is given back.
+                self._end(lent)
             raise
-        # The server may have leased jobs before the answer was lost; the token finds them.
-        _given_back(queue, token)
-        raise
-    return _told(Batch(queue, columns, token, until))
+        self._unclaimed = None
+
+    def _first(self, connection: colonnade.sync.Connection) -> Batch | None:
+        """Ask the queues; None if duties have come due meanwhile."""
+        empty: Batch | None = None
+        for queue in self.queues:
+            queue.sweep(connection)
+            ask(connection, queue.layout.line_up, max(self._pace.limit, _LINED_UP))
+            if self._hub is not None and self._is_behind(self._hub, connection, queue):
+                return None
+            batch = self._got(connection, queue)
+            if batch:
+                return batch
+            if empty is None:
+                empty = batch
+        return empty
+
+    def _is_behind(self, hub: Hub, connection: colonnade.sync.Connection, queue: Queue) -> bool:
+        """Whether duties are due at the moment in which the next statement is sent.
+
+        A statement that the connection does not know yet is prepared first, and the loop may be
+        blocked before the answer: so it is run without effect.
+        """
+        pid = connection.get_server_pid()
+        if pid not in queue.known_by:
+            ask_columns(connection, queue.layout, queue.layout.lease, 0, _SHORT_LEASE_S, 0)
+            queue.known_by.add(pid)
+        return hub.is_behind
+
+    def _got(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch:
+        """Get jobs; one with a value that columns cannot hold must not keep all others from it.
+
+        Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so
+        it is out of the way, and becomes a dead letter when it has no attempts left. After several
+        such jobs the error is raised, because it may be this caller that cannot read any.
+        """
+        limit, unreadable = self._pace.limit, 0
+        while True:
+            try:
+                if self._lease is not None:
+                    return self._leased(connection, queue, limit, self._lease)
+                taken = self._taken if limit > 1 else self._taken_by_lease
+                return taken(connection, queue, limit)
+            except DecodeError as error:
+                if limit == 1:
+                    unreadable += 1
+                    self._unclaimed = None
+                    logger.warning(
+                        "a job of the queue %s cannot be read, and waits for the end of its lease:"
+                        " %s",
+                        *(queue.definition, error),
+                        extra=of_queue(queue.definition),
+                    )
+                self._give_back(connection)
+                if unreadable == _UNREADABLE_MOST:
+                    raise
+                limit = max(limit // 2, 1)
+
+    def _taken(self, connection: colonnade.sync.Connection, queue: Queue, limit: int) -> Batch:
+        """Remove jobs; what cannot be read stays."""
+        with own_transaction_on(connection):
+            columns = columns_of(connection, queue.layout, queue.layout.take, limit)
+        return _told(Batch(queue, columns, None, None))
+
+    def _taken_by_lease(
+        self, connection: colonnade.sync.Connection, queue: Queue, limit: int
+    ) -> Batch:
+        """Remove the first job, or lease it if it cannot be read."""
+        batch = self._leased(connection, queue, limit, _SHORT_LEASE_S)
+        ack_together([batch], connection)
+        self._unclaimed = None
+        return Batch(queue, batch.columns, None, None)
+
+    def _leased(
+        self, connection: colonnade.sync.Connection, queue: Queue, limit: int, lease: float
+    ) -> Batch:
+        token = secrets.randbits(_LEASE_BITS)
+        # Earlier than the server's clock begins the lease, so never too late.
+        until = datetime.now(UTC) + timedelta(seconds=lease)
+        self._unclaimed = queue, token
+        layout = queue.layout
+        columns = ask_columns(connection, layout, layout.lease, limit, lease, token)
+        if not len(columns):
+            self._unclaimed = None
+        return _told(Batch(queue, columns, token, until))
+
+    def _end(self, connection: Any) -> None:
+        """Give back what nobody has got, and the connection; else the lease ends by itself."""
+        pool = self.queues[0].pool
+        with contextlib.suppress(Exception):
+            if connection is None:
+                with pool.acquire(timeout=_GIVE_BACK_S) as another:
+                    self._give_back(another)
+                return
+            try:
+                self._give_back(connection)
+            finally:
+                pool.release(connection)
+
+    def _give_back(self, connection: colonnade.sync.Connection) -> None:
+        if self._unclaimed is None:
+            return
+        queue, token = self._unclaimed
+        self._unclaimed = None
+        rows = ask(connection, queue.layout.release_all, token, timeout=_GIVE_BACK_S)
+        if rows[0][0]:
+            queue.wake(connection)
 
 
 def _told(batch: Batch) -> Batch:
@@ -184,9 +319,3 @@ def _told(batch: Batch) -> Batch:
         if batch.token is None:
             tell(batch.queue.definition, "done", len(batch))
     return batch
-
-
-def _given_back(queue: Queue, token: int) -> None:
-    """Give back what an unanswered `get` has leased; else it comes back when the lease ends."""
-    with contextlib.suppress(Exception):
-        queue.pool.fetch_plain(queue.layout.release_all, token, timeout=_GIVE_BACK_S)

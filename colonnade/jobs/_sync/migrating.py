@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade.errors import InsufficientPrivilegeError
 from colonnade.jobs._migrations import steps_ddl
+from colonnade.jobs._sync.asking import own_transaction
 from colonnade.jobs._sync.registry import find_all, lock_schema
 from colonnade.jobs._tasks.threads import check_pool
 from colonnade.jobs.definition import check_identifier
@@ -28,10 +29,7 @@ def migrate_queues(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> list[s
     """
     check_pool(pool)
     check_identifier("schema", schema)
-    with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    with own_transaction(pool) as connection:
         lock_schema(connection, schema)
         old = [found for found in find_all(connection, schema) if found.is_old]
         for found in old:
@@ -44,7 +42,7 @@ def migration_ddl(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> str:
     check_pool(pool)
     check_identifier("schema", schema)
     with pool.acquire() as connection:
-        found = find_all(connection, schema)
+        found = find_all(connection, schema, is_read_only=True)
     return "".join(f"{steps_ddl(one.tables(), one.version)}\n" for one in found if one.is_old)
 
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_identifier
 from colonnade.errors import DeadlockDetectedError, DuplicateTableError
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts import layout_of
+from colonnade.jobs._sync.asking import own_transaction
 from colonnade.jobs._sync.migrating import migrate, must_migrate
 from colonnade.jobs._sync.queue import Queue
 from colonnade.jobs._sync.registry import (
     COLUMNS,
     find,
-    has_registry,
     lock_schema,
+    look_at,
     missing,
     payload_of,
 )
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from colonnade.jobs._sync.registry import Found
     from colonnade.jobs.definition import LayoutName
 
-_HAS_SCHEMA = "SELECT pg_catalog.to_regnamespace($1) IS NOT NULL"
 _MAY_ADD = (
     "SELECT pg_catalog.has_table_privilege("
     "$1::pg_catalog.text::pg_catalog.name, $2::pg_catalog.text, 'INSERT')"
@@ -53,6 +52,7 @@ def create_queue(
     max_length: int | None = None,
     layout: LayoutName = "rows",
     poll: float = 1.0,
+    notify: bool = True,
 ) -> Queue:
     """Make a queue, or open it if it exists with the same definition.
 
@@ -60,7 +60,7 @@ def create_queue(
     the policy for jobs that fail; a job that is older than `ttl` seconds is not handed out any
     more; more than `max_length` jobs are refused. `layout` is how the jobs are stored: "segments"
     is for high rates and for databases with long transactions, and has no unique keys. `queue_ddl`
-    returns the DDL that this runs.
+    returns the DDL that this runs. `poll` and `notify` are for this object, as in `open_queue`.
 
     The DDL runs in one transaction, under an advisory lock: of several processes that create the
     queue together, one does, and the others open it. A queue that an older version of this package
@@ -71,10 +71,7 @@ def create_queue(
     definition = Definition(
         schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
     )
-    with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    with own_transaction(pool) as connection:
         lock_schema(connection, schema)
         found = find(connection, schema, name)
         if found is None:
@@ -83,15 +80,15 @@ def create_queue(
             _check_same(connection, definition, found)
             if found.is_old:
                 migrate(connection, found)
-    return Queue(pool, definition, poll)
+    return Queue(pool, definition, poll, notify=notify)
 
 
 def _make(connection: Any, definition: Definition) -> None:
     schema = definition.schema
-    rows = connection.fetch_plain(_HAS_SCHEMA, quote_identifier(schema))
-    if not rows[0][0]:
+    place = look_at(connection, schema)
+    if not place.has_schema:
         connection.execute(_ddl.schema_ddl(schema))
-    if not has_registry(connection, schema):
+    if not place.has_registry:
         connection.execute(_ddl.registry_ddl(schema))
     try:
         connection.execute(_ddl.queue_tables_ddl(layout_of(definition)))
@@ -122,26 +119,32 @@ def queue_ddl(
 
 
 def open_queue(
-    pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs", poll: float = 1.0
+    pool: colonnade.sync.Pool,
+    name: str,
+    *,
+    schema: str = "jobs",
+    poll: float = 1.0,
+    notify: bool = True,
 ) -> Queue:
     """Open a queue that exists: its definition comes from the database.
 
     A waiting `get` is woken by a notification, and looks for jobs every `poll` seconds besides:
-    through a pooler in transaction mode, notifications do not arrive. Raises QueueDefinitionError
-    if there is no such queue.
+    through a pooler in transaction mode, notifications do not arrive. With `notify=False`, the
+    verbs of this object notify nobody, and those who wait find its jobs when they look. Raises
+    QueueDefinitionError if there is no such queue.
     """
     check_pool(pool)
     check_identifier("schema", schema)
     check_identifier("name", name)
     with pool.acquire() as connection:
-        found = find(connection, schema, name)
+        found = find(connection, schema, name, is_read_only=True)
         if found is None:
             raise missing(schema, name)
         if found.is_old:
             raise QueueDefinitionError(must_migrate(found))
         columns = payload_of(connection, found.tables())
     payload = {column: kind for column, (kind, _) in columns.items()}
-    return Queue(pool, found.definition(payload), poll)
+    return Queue(pool, found.definition(payload), poll, notify=notify)
 
 
 def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") -> None:
@@ -160,10 +163,7 @@ def drop_queue(pool: colonnade.sync.Pool, name: str, *, schema: str = "jobs") ->
 
 
 def _drop(pool: colonnade.sync.Pool, schema: str, name: str) -> None:
-    with (
-        pool.acquire() as connection,
-        connection.transaction(isolation="read_committed"),
-    ):
+    with own_transaction(pool) as connection:
         lock_schema(connection, schema)
         found = find(connection, schema, name)
         if found is None:

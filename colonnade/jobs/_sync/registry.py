@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from colonnade._quoting import quote_literal
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts import LAYOUTS, layout_of
+from colonnade.jobs._trust import PLACE, place_from
 from colonnade.jobs.definition import Definition, settings_from
 from colonnade.jobs.errors import QueueDefinitionError
 
 if TYPE_CHECKING:
     from colonnade.jobs._layouts.base import Layout
+    from colonnade.jobs._trust import Place
 
-_HAS_TABLE = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
 COLUMNS = (
     "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull"
     " FROM pg_catalog.pg_attribute AS a"
@@ -55,15 +56,19 @@ def lock_schema(connection: Any, schema: str) -> None:
     connection.execute(f"SELECT pg_catalog.pg_advisory_xact_lock({_ddl.lock_key(schema)})")
 
 
-def has_registry(connection: Any, schema: str) -> bool:
-    """Whether the schema has a table of queues."""
-    rows = connection.fetch_plain(_HAS_TABLE, _ddl.registry(schema))
-    return bool(rows[0][0])
+def look_at(connection: Any, schema: str, *, is_read_only: bool = False) -> Place:
+    """What there is of the schema. Raises QueueDefinitionError for what a stranger has made."""
+    rows = connection.fetch_plain(PLACE, schema)
+    return place_from(rows, schema, is_read_only=is_read_only)
 
 
-def find(connection: Any, schema: str, name: str) -> Found | None:
-    """Return a queue that exists. Raises QueueDefinitionError for one that is too new."""
-    if not has_registry(connection, schema):
+def find(connection: Any, schema: str, name: str, *, is_read_only: bool = False) -> Found | None:
+    """Return a queue that exists.
+
+    Raises QueueDefinitionError for one that is too new, and for what a stranger has made.
+    """
+    place = look_at(connection, schema, is_read_only=is_read_only)
+    if not place.has_registry:
         return None
     rows = connection.fetch_plain(
         "SELECT layout, version, settings::pg_catalog.text FROM"
@@ -73,9 +78,13 @@ def find(connection: Any, schema: str, name: str) -> Found | None:
     return _known(Found(schema, name, *rows[0])) if rows else None
 
 
-def find_all(connection: Any, schema: str) -> list[Found]:
-    """Return all queues of the schema. Raises QueueDefinitionError if one is too new."""
-    if not has_registry(connection, schema):
+def find_all(connection: Any, schema: str, *, is_read_only: bool = False) -> list[Found]:
+    """Return all queues of the schema.
+
+    Raises QueueDefinitionError if one is too new, and for what a stranger has made.
+    """
+    place = look_at(connection, schema, is_read_only=is_read_only)
+    if not place.has_registry:
         return []
     rows = connection.fetch_plain(
         "SELECT name, layout, version, settings::pg_catalog.text"
@@ -87,7 +96,8 @@ def find_all(connection: Any, schema: str) -> list[Found]:
 def payload_of(connection: Any, layout: Layout) -> dict[str, tuple[str, bool]]:
     """Return name, type and whether it is NOT NULL, of each column of a queue's payload."""
     rows = connection.fetch_plain(COLUMNS, layout.definition.table)
-    return {row[0]: (row[1], row[2]) for row in rows[layout.own_columns :]}
+    own = layout.definition.own_columns
+    return {name: (kind, is_needed) for name, kind, is_needed in rows if name not in own}
 
 
 def missing(schema: str, name: str) -> QueueDefinitionError:

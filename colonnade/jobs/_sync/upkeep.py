@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from colonnade.errors import LockNotAvailableError
+from colonnade.jobs._sync.asking import ask, own_transaction_on
 from colonnade.jobs.errors import PASSING
 
 if TYPE_CHECKING:
@@ -24,26 +25,25 @@ _PAUSE_MOST_S = 60.0
 class Upkeep:
     """The chores of one queue. What fails is tried again later; no verb fails for it."""
 
-    def __init__(self, pool: colonnade.sync.Pool, layout: Layout) -> None:
-        self._pool = pool
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
         # Subject -> when it may be tried again, and the pause before that.
         self._postponed: dict[str, tuple[float, float]] = {}
 
-    def run(self) -> None:
+    def run(self, connection: colonnade.sync.Connection) -> None:
         """Look what there is to do, and do it."""
         if not self._layout.look:
             return
-        state = self._pool.fetch_plain(self._layout.look)
+        state = ask(connection, self._layout.look)
         for chore in self._layout.chores(state):
-            self._try(chore)
+            self._try(connection, chore)
 
-    def _try(self, chore: Chore) -> None:
+    def _try(self, connection: colonnade.sync.Connection, chore: Chore) -> None:
         begins, pause = self._postponed.get(chore.subject, (0.0, _PAUSE_S))
         if time.monotonic() < begins:
             return
         try:
-            self._do(chore)
+            self._do(connection, chore)
         except LockNotAvailableError:
             self._postpone(chore, pause)
         except PASSING as error:
@@ -52,11 +52,8 @@ class Upkeep:
         else:
             self._postponed.pop(chore.subject, None)
 
-    def _do(self, chore: Chore) -> None:
-        with (
-            self._pool.acquire() as connection,
-            connection.transaction(isolation="read_committed"),
-        ):
+    def _do(self, connection: colonnade.sync.Connection, chore: Chore) -> None:
+        with own_transaction_on(connection):
             connection.execute(chore.lock)
             if not chore.act:
                 return

@@ -5,27 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import logging
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from colonnade._shown import class_name
-from colonnade.errors import InterfaceError, InternalClientError, PostgresError
-from colonnade.jobs._tasks.handlers import WrongHandlerError
+from colonnade.jobs import definition
+from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
+from colonnade.jobs.errors import BrokenConsumerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 
-    import colonnade
     from colonnade.jobs._async.batch import Batch
 
-_logger = logging.getLogger("colonnade.jobs")
-# A pool that closes waits for the connection that listens, which looks so often.
-_LOOK_S = 0.1
-_ACQUIRE_S = 5.0
-_PAUSE_S = 1.0
-# So long a connection may take to end its listening; then it is ended itself.
-_ANSWER_S = 1.0
+# So long those that help may take to tell the last of what was done.
+_END_S = 1.0
 
 Semaphore = asyncio.Semaphore
 
@@ -70,46 +63,130 @@ class Signal:
 
 
 async def run_all(
-    works: Sequence[Callable[[], Awaitable[None]]], stop: Signal, seconds: Callable[[], float]
+    works: Sequence[Callable[[], Awaitable[None]]],
+    aids: Sequence[Callable[[], Awaitable[None]]],
+    *,
+    stop: Signal,
+    done: Signal,
+    seconds: float,
 ) -> bool:
-    """Run all to their ends; after `stop`, at most `seconds()` longer, then they are cancelled.
+    """Run all to their ends; after `stop`, at most `seconds` longer, then they are cancelled.
 
-    Returns whether all have ended by themselves. Raises the first error of one of them.
+    The aids help the works, and end when `done` says that the last of them has ended. Returns
+    whether all have ended by themselves. Raises the first error of one of them, and
+    BrokenConsumerError if other code has cancelled one.
     """
-    tasks = [asyncio.ensure_future(work()) for work in works]
+    lanes, helpers = ([asyncio.ensure_future(work()) for work in each] for each in (works, aids))
+    tasks = [*lanes, *helpers]
 
     def ended(task: asyncio.Future[None]) -> None:
-        has_failed = not task.cancelled() and task.exception() is not None
-        if has_failed or all(each.done() for each in tasks):
+        is_done = all(lane.done() for lane in lanes)
+        if is_done:
+            done.set()
+        if is_done or _error_of(task) is not None:
             stop.set()
 
     for task in tasks:
         task.add_done_callback(ended)
-    is_whole = True
     try:
         await stop.wait(None)
-        _, late = await asyncio.wait(tasks, timeout=seconds())
-        is_whole = not late
+        _, late = await asyncio.wait(lanes, timeout=seconds)
+        if not late:
+            _, late = await asyncio.wait(helpers, timeout=max(seconds, _END_S))
+        errors = [error for task in tasks if (error := _error_of(task)) is not None]
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        # Whoever does not heed the cancellation begins nothing more.
+        stop.set()
+        await _cancel(lanes)
+        await asyncio.wait(helpers, timeout=_END_S)
+        await _cancel(helpers)
+    if errors:
+        raise errors[0]
+    return not late
+
+
+def _error_of(task: asyncio.Future[None]) -> BaseException | None:
+    """What has ended a task that nobody here has cancelled."""
+    if not task.done():
+        return None
+    if task.cancelled():
+        msg = "other code has cancelled a task of the consumer: its jobs are given back"
+        return BrokenConsumerError(msg)
+    return task.exception()
+
+
+async def _cancel(tasks: Sequence[asyncio.Future[None]]) -> None:
     for task in tasks:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            raise error
-    return is_whole
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
-async def call_handler(handler: Callable[[Batch], Awaitable[object]], batch: Batch) -> None:
-    """Let the handler work. Raises WrongHandlerError if it is a plain function."""
-    answer: object = handler(batch)
-    if not inspect.isawaitable(answer):
-        msg = (
-            f"a handler must be a coroutine function (async def), and this one returned "
-            f"{class_name(answer)}: colonnade.jobs.sync takes plain functions"
-        )
-        raise WrongHandlerError(msg)
-    await answer
+async def failure_of(
+    handler: Callable[[Batch], Awaitable[object]], batch: Batch
+) -> BaseException | None:
+    """Let the handler work, and return what it raised, if that is the failure of its jobs.
+
+    It is a task of its own: what it does to its task does not reach the caller's. If the caller is
+    cancelled, so is the handler, and the cancellation is raised when it has ended by it. Also
+    raises what `ends_worker`, such as WrongHandlerError for a plain function.
+    """
+    work = asyncio.ensure_future(_contained(handler, batch))
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            work.cancel()
+    failure = asyncio.CancelledError() if work.cancelled() else work.result()
+    if failure is not None and ends_worker(failure):
+        raise failure
+    if cancelled is not None and isinstance(failure, asyncio.CancelledError):
+        # A task that exits ends the loop, which cancels all others: the exit is the failure.
+        failure = _exit_before(cancelled)
+        if failure is None:
+            raise cancelled
+    return failure
+
+
+async def _contained(
+    handler: Callable[[Batch], Awaitable[object]], batch: Batch
+) -> BaseException | None:
+    """What the handler raised: a task that ended by SystemExit would end the loop."""
+    try:
+        await _awaitable(handler(batch))
+    except BaseException as error:  # noqa: BLE001 - returned
+        return error
+    return None
+
+
+def _awaitable(answer: object) -> Awaitable[object]:
+    if inspect.isawaitable(answer):
+        return answer
+    msg = (
+        f"a handler must be a coroutine function (async def), and this one returned "
+        f"{class_name(answer)}: colonnade.jobs.sync takes plain functions"
+    )
+    raise WrongHandlerError(msg)
+
+
+def _exit_before(error: BaseException) -> SystemExit | None:
+    """The exit of the process amid which an error came, if there is one."""
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, SystemExit):
+        before = before.__context__
+    return before
+
+
+async def in_background(work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
+    """Let the work go on without its caller, who is cancelled: a closing pool waits for it."""
+    task = asyncio.create_task(work(*args))
+    # A loop keeps tasks only weakly.
+    _background.add(task)
+    task.add_done_callback(_background.discard)
+
+
+_background: set[asyncio.Task[None]] = set()
 
 
 def check_pool(pool: object) -> None:
@@ -125,107 +202,11 @@ def check_pool(pool: object) -> None:
     raise TypeError(msg)
 
 
-class _Hub:
-    """The one connection of a pool that listens, for all its callers that wait."""
+def check_connection(verb: str, connection: object) -> None:
+    """Raise TypeError unless it is a connection of asyncio."""
+    import colonnade
 
-    def __init__(self, pool: colonnade.Pool) -> None:
-        self._pool = pool
-        self._bells: dict[str, list[Signal]] = {}
-        self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    def join(self, channels: Sequence[str], bell: Signal) -> None:
-        for channel in channels:
-            self._bells.setdefault(channel, []).append(bell)
-        self._changed.set()
-        if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="colonnade.jobs.listen")
-
-    async def leave(self, channels: Sequence[str], bell: Signal) -> None:
-        for channel in channels:
-            self._bells[channel].remove(bell)
-            if not self._bells[channel]:
-                del self._bells[channel]
-        self._changed.set()
-        if not self._bells and self._task is not None:
-            task, self._task = self._task, None
-            task.cancel()
-            # A connection that is lost takes its time, and the caller's is limited.
-            await asyncio.wait([task], timeout=2 * _ANSWER_S)
-
-    async def _run(self) -> None:
-        while self._is_wanted():
-            try:
-                await self._listen()
-            except Exception as error:  # noqa: BLE001 - those who wait look for jobs by the clock
-                if not self._is_wanted():
-                    # It came in the place of the cancellation.
-                    return
-                _logger.warning("no connection that listens for jobs: %r", error)
-                await asyncio.sleep(_PAUSE_S)
-
-    def _is_wanted(self) -> bool:
-        return self._task is asyncio.current_task() and not self._pool.is_closing()
-
-    async def _listen(self) -> None:
-        async with self._pool.acquire(timeout=_ACQUIRE_S) as connection:
-            heard: set[str] = set()
-            try:
-                while not (self._pool.is_closing() or connection.is_closed()):
-                    self._changed.clear()
-                    for channel in self._bells.keys() - heard:
-                        await connection.add_listener(channel, self._heard)
-                        heard.add(channel)
-                        # What was added before this moment was not heard.
-                        self._ring(channel)
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(_LOOK_S):
-                            await self._changed.wait()
-            finally:
-                await self._end(connection, heard)
-
-    async def _end(self, connection: Any, heard: set[str]) -> None:
-        """End the listening; a connection that cannot answer is not given back."""
-        if connection.is_closed():
-            return
-        try:
-            async with asyncio.timeout(_ANSWER_S):
-                for channel in heard:
-                    await connection.remove_listener(channel, self._heard)
-        except (OSError, PostgresError, InterfaceError, InternalClientError):
-            connection.terminate()
-
-    def _heard(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
-        self._ring(channel)
-
-    def _ring(self, channel: str) -> None:
-        for bell in self._bells.get(channel, ()):
-            bell.set()
-
-
-_hubs: WeakKeyDictionary[colonnade.Pool, _Hub] = WeakKeyDictionary()
-
-
-class rung_by:  # noqa: N801 - used like a function, as with threads
-    """Set `bell` at each notification of the channels, and once when listening begins."""
-
-    def __init__(self, pool: colonnade.Pool, channels: Sequence[str], bell: Signal) -> None:
-        self._channels = channels
-        self._bell = bell
-        # The only connection of a pool must get the jobs.
-        self._hub = None if pool.get_max_size() == 1 else _hub_of(pool)
-
-    async def __aenter__(self) -> None:
-        if self._hub is not None:
-            self._hub.join(self._channels, self._bell)
-
-    async def __aexit__(self, *_error: object) -> None:
-        if self._hub is not None:
-            await self._hub.leave(self._channels, self._bell)
-
-
-def _hub_of(pool: colonnade.Pool) -> _Hub:
-    hub = _hubs.get(pool)
-    if hub is None:
-        hub = _hubs[pool] = _Hub(pool)
-    return hub
+    definition.check_connection(verb, connection)
+    if isinstance(connection, colonnade.sync.Connection):
+        msg = f"{verb} got a connection of colonnade.sync: a queue of colonnade.jobs.sync takes it"
+        raise TypeError(msg)

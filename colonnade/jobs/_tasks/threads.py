@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import logging
 import threading
 import time
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from colonnade._shown import class_name
-from colonnade.jobs._tasks.handlers import WrongHandlerError
+from colonnade.jobs import definition
+from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    import colonnade.sync
     from colonnade.jobs._sync.batch import Batch
 
-_logger = logging.getLogger("colonnade.jobs")
-# A pool that closes waits for the connection that listens, which looks so often.
+# A handler of signals runs after so long at the latest.
 _LOOK_S = 0.1
-_ACQUIRE_S = 5.0
-_PAUSE_S = 1.0
+# So long those that help may take to tell the last of what was done.
+_END_S = 1.0
 
 Semaphore = threading.Semaphore
 
@@ -74,14 +71,21 @@ class Signal:
 
 
 def run_all(
-    works: Sequence[Callable[[], None]], stop: Signal, seconds: Callable[[], float]
+    works: Sequence[Callable[[], None]],
+    aids: Sequence[Callable[[], None]],
+    *,
+    stop: Signal,
+    done: Signal,
+    seconds: float,
 ) -> bool:
-    """Run all to their ends; after `stop`, wait at most `seconds()` longer for them.
+    """Run all to their ends; after `stop`, wait at most `seconds` longer for them.
 
-    Returns whether all have ended: a thread cannot be stopped, so those that are late go on.
-    Raises the first error of one of them.
+    The aids help the works, and end when `done` says that the last of them has ended. Returns
+    whether all have ended: a thread cannot be stopped, so those that are late go on. Raises the
+    first error of one of them.
     """
     errors: list[BaseException] = []
+    left = list(works)
 
     def run(work: Callable[[], None]) -> None:
         try:
@@ -90,33 +94,54 @@ def run_all(
             errors.append(error)
             stop.set()
 
-    threads = [
-        threading.Thread(target=run, args=(work,), name="colonnade.jobs", daemon=True)
-        for work in works
-    ]
-    for thread in threads:
+    def run_lane(work: Callable[[], None]) -> None:
+        run(work)
+        # In one step: two threads may end at once.
+        left.pop()
+        if not left:
+            done.set()
+
+    lanes, helpers = (
+        [
+            threading.Thread(target=target, args=(work,), name="colonnade.jobs", daemon=True)
+            for work in each
+        ]
+        for target, each in ((run_lane, works), (run, aids))
+    )
+    for thread in (*lanes, *helpers):
         thread.start()
     try:
         # In steps, so that a handler of signals runs in between; a signal may set `stop`.
-        while not stop.is_set() and any(thread.is_alive() for thread in threads):
-            for thread in threads:
-                thread.join(_LOOK_S / len(threads))
+        while not stop.is_set() and any(thread.is_alive() for thread in lanes):
+            for thread in lanes:
+                thread.join(_LOOK_S / len(lanes))
     finally:
         stop.set()
-        give_up = time.monotonic() + seconds()
-        for thread in threads:
-            thread.join(max(0.0, give_up - time.monotonic()))
+        is_whole = _joined(lanes, seconds) and _joined(helpers, max(seconds, _END_S))
     if errors:
         raise errors[0]
+    return is_whole
+
+
+def _joined(threads: Sequence[threading.Thread], seconds: float) -> bool:
+    give_up = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, give_up - time.monotonic()))
     return not any(thread.is_alive() for thread in threads)
 
 
-def call_handler(handler: Callable[[Batch], object], batch: Batch) -> None:
-    """Let the handler work. Raises WrongHandlerError if it is a coroutine function.
+def failure_of(handler: Callable[[Batch], object], batch: Batch) -> BaseException | None:
+    """Let the handler work, and return what it raised, if that is the failure of its jobs.
 
-    Calling one does nothing, so its jobs would be acknowledged without being done.
+    Raises what `ends_worker`, such as WrongHandlerError for a coroutine function: calling one does
+    nothing, so its jobs would be acknowledged without being done.
     """
-    answer = handler(batch)
+    try:
+        answer = handler(batch)
+    except BaseException as error:
+        if ends_worker(error):
+            raise
+        return error
     if inspect.iscoroutine(answer):
         answer.close()
         msg = (
@@ -124,6 +149,12 @@ def call_handler(handler: Callable[[Batch], object], batch: Batch) -> None:
             "function (async def): colonnade.jobs awaits those"
         )
         raise WrongHandlerError(msg)
+    return None
+
+
+def in_background(work: Callable[..., None], *args: object) -> None:
+    """Do the work at once: a thread has nobody else for it."""
+    work(*args)
 
 
 def check_pool(pool: object) -> None:
@@ -139,88 +170,11 @@ def check_pool(pool: object) -> None:
     raise TypeError(msg)
 
 
-class _Hub:
-    """The one connection of a pool that listens, for all its callers that wait."""
+def check_connection(verb: str, connection: object) -> None:
+    """Raise TypeError unless it is a connection of threads."""
+    import colonnade
 
-    def __init__(self, pool: colonnade.sync.Pool) -> None:
-        self._pool = pool
-        self._lock = threading.Lock()
-        self._bells: dict[str, list[Signal]] = {}
-        self._thread: threading.Thread | None = None
-
-    def join(self, channels: Sequence[str], bell: Signal) -> None:
-        with self._lock:
-            for channel in channels:
-                self._bells.setdefault(channel, []).append(bell)
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="colonnade.jobs.listen", daemon=True
-                )
-                self._thread.start()
-
-    def leave(self, channels: Sequence[str], bell: Signal) -> None:
-        with self._lock:
-            for channel in channels:
-                self._bells[channel].remove(bell)
-                if not self._bells[channel]:
-                    del self._bells[channel]
-
-    def _is_wanted(self) -> bool:
-        with self._lock:
-            if self._bells and not self._pool.is_closing():
-                return True
-            self._thread = None
-            return False
-
-    def _run(self) -> None:
-        while self._is_wanted():
-            try:
-                self._listen()
-            except Exception as error:  # noqa: BLE001 - those who wait look for jobs by the clock
-                _logger.warning("no connection that listens for jobs: %r", error)
-                time.sleep(_PAUSE_S)
-
-    def _listen(self) -> None:
-        with self._pool.acquire(timeout=_ACQUIRE_S) as connection:
-            while not connection.is_closed():
-                with self._lock:
-                    channels = set(self._bells)
-                if not channels or self._pool.is_closing():
-                    return
-                with connection.notifications(*channels, timeout=_LOOK_S) as notes:
-                    # What was added before this moment was not heard.
-                    self._ring(channels)
-                    while not self._pool.is_closing() and self._still(channels):
-                        self._ring({note.channel for note in notes})
-
-    def _still(self, channels: set[str]) -> bool:
-        with self._lock:
-            return set(self._bells) == channels
-
-    def _ring(self, channels: set[str]) -> None:
-        with self._lock:
-            bells = [bell for channel in channels for bell in self._bells.get(channel, ())]
-        for bell in bells:
-            bell.set()
-
-
-_hubs: WeakKeyDictionary[colonnade.sync.Pool, _Hub] = WeakKeyDictionary()
-_hubs_lock = threading.Lock()
-
-
-@contextlib.contextmanager
-def rung_by(pool: colonnade.sync.Pool, channels: Sequence[str], bell: Signal) -> Generator[None]:
-    """Set `bell` at each notification of the channels, and once when listening begins."""
-    if pool.get_max_size() == 1:
-        # The only connection must get the jobs.
-        yield
-        return
-    with _hubs_lock:
-        hub = _hubs.get(pool)
-        if hub is None:
-            hub = _hubs[pool] = _Hub(pool)
-    hub.join(channels, bell)
-    try:
-        yield
-    finally:
-        hub.leave(channels, bell)
+    definition.check_connection(verb, connection)
+    if isinstance(connection, colonnade.Connection):
+        msg = f"{verb} got a connection of asyncio: a queue of colonnade.jobs takes it"
+        raise TypeError(msg)

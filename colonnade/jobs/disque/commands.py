@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from colonnade._arguments import check_count, check_name, check_switch, check_whole, checked_timeout
+from colonnade._arguments import check_count, check_switch, check_text, check_whole, checked_timeout
 from colonnade._shown import class_name, shown
 from colonnade.jobs.disque.values import PAUSES, Job
 
@@ -99,7 +99,7 @@ def milliseconds(seconds: float | None) -> int:
 
 def add(queue: str, body: object, timeout: float, options: AddOptions) -> Command:
     """ADDJOB: `timeout` is in seconds."""
-    check_name("queue", queue)
+    check_text("queue", queue)
     return ("ADDJOB", queue, checked_body(body), milliseconds(timeout), *options.words())
 
 
@@ -109,7 +109,7 @@ def get(queues: tuple[str, ...], limit: int, timeout: float | None, *, counters:
         msg = "get needs the name of at least one queue"
         raise TypeError(msg)
     for queue in queues:
-        check_name("queue", queue)
+        check_text("queue", queue)
     check_count("limit", limit)
     check_switch("counters", counters)
     wait: Command = ("TIMEOUT", milliseconds(timeout))
@@ -144,7 +144,7 @@ def listed(jobs: Jobs) -> list[Job | str]:
 
 def peek(queue: str, count: int, *, newest_first: bool) -> Command:
     """QPEEK, whose negative count means the newest jobs."""
-    check_name("queue", queue)
+    check_text("queue", queue)
     check_count("count", count)
     check_switch("newest_first", newest_first)
     return ("QPEEK", queue, -count if newest_first else count)
@@ -152,13 +152,13 @@ def peek(queue: str, count: int, *, newest_first: bool) -> Command:
 
 def of_queue(name: str, queue: str) -> Command:
     """QLEN or QSTAT."""
-    check_name("queue", queue)
+    check_text("queue", queue)
     return (name, queue)
 
 
 def pause(queue: str, state: str | None, *, everywhere: bool) -> Command:
     """PAUSE; a state of None only asks."""
-    check_name("queue", queue)
+    check_text("queue", queue)
     check_switch("everywhere", everywhere)
     if state is not None and state not in PAUSES:
         msg = f"pause must be one of {', '.join(PAUSES)}, not {shown(state)}"
@@ -192,7 +192,7 @@ def scan_jobs(
     """JSCAN; `reply` is "id" or "all"."""
     words: list[str | int] = [*_cursor(cursor), "COUNT", _count(count)]
     if queue is not None:
-        check_name("queue", queue)
+        check_text("queue", queue)
         words += ["QUEUE", queue]
     for state in states:
         if state not in STATES:

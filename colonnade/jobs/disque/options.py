@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from colonnade._arguments import check_count, check_name, check_number
+from colonnade._arguments import check_count, check_number, check_text
 from colonnade._shown import class_name, shown
 
 #: "host:port", several of them separated by commas, or an iterable of them.
@@ -84,7 +84,7 @@ class Options:
     def __post_init__(self) -> None:
         """Check the options."""
         if self.password is not None:
-            check_name("password", self.password)
+            check_text("password", self.password)
         _check_time("timeout", self.timeout)
         check_count("max_connections", self.max_connections)
         if self.origin_window is not None:

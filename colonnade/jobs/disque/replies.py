@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade._shown import shown
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Disque counts in 64 bits; some of its counters have no sign.
+_NUMBERS = 1 << 64
+_NUMBER = re.compile(rb"-?[0-9]{1,20}")
 _JOB_LENGTH = 3
 _HELLO_FIXED = 2
 _NODE_LENGTH = 4
@@ -33,11 +37,11 @@ def first(answers: Sequence[Any]) -> Any:
 
 
 def integer(reply: object) -> int:
-    """Return a number, which some commands send as text."""
-    try:
-        return int(reply)  # type: ignore[call-overload,no-any-return]
-    except (TypeError, ValueError):
-        raise _wrong("a number", reply) from None
+    """Return a number of 64 bits, which some commands send as text."""
+    number = int(reply) if isinstance(reply, bytes) and _NUMBER.fullmatch(reply) else reply
+    if isinstance(number, int) and -_NUMBERS <= number < _NUMBERS:
+        return number
+    raise _wrong("a number", reply)
 
 
 def text(reply: object) -> str:

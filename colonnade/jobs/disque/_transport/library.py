@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from colonnade._extras import how_to_install
 from colonnade.errors import InterfaceError
 from colonnade.jobs.disque.errors import AuthenticationError, DisqueError, server_error
 from colonnade.jobs.disque.options import split
@@ -25,7 +26,7 @@ def library(name: str) -> Any:
             raise
         raise InterfaceError(
             "the Disque client needs redis-py",
-            hint='install it with: pip install "colonnade[disque]"',
+            hint=f"install it with: {how_to_install('disque')}",
         ) from None
 
 

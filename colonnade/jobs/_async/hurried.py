@@ -1,0 +1,32 @@
+"""A pool for whoever has little time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import colonnade
+
+
+class HurriedPool:
+    """What `asking.ask` needs of a pool; each call ends within `seconds`.
+
+    The wait for a connection counts: whoever settles jobs because it ends must not wait for others,
+    who may wait for its end.
+    """
+
+    def __init__(self, pool: colonnade.Pool, seconds: float) -> None:
+        self._pool = pool
+        self._seconds = seconds
+
+    def acquire(self) -> Any:
+        """A connection, within the time."""
+        return self._pool.acquire(timeout=self._seconds)
+
+    async def fetch_plain(
+        self, query: str, *arguments: object, timeout: float | None = None
+    ) -> Any:
+        """Run a statement, and return its rows."""
+        limit = self._seconds if timeout is None else min(timeout, self._seconds)
+        async with self.acquire() as connection:
+            return await connection.fetch_plain(query, *arguments, timeout=limit)

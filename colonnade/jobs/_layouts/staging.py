@@ -1,0 +1,131 @@
+"""The way of jobs that have values beside them: through another table.
+
+For a small call it is a table beside the queue's, which COPY fills, and from which the statement
+that adds the jobs deletes them in the same transaction: so nobody else sees them. It is not logged:
+nothing in it outlives a transaction. A temporary table for each call would leave dead rows in the
+catalogs, by which all sessions plan more slowly. For a large call it is one nevertheless: that is
+faster for each row, and its file goes when it is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade._quoting import quote_identifier, quote_literal
+from colonnade.jobs._layouts.base import equal
+from colonnade.jobs._sources import BESIDE, LIMITS, TYPES
+from colonnade.jobs.definition import STAGING_SUFFIX, STORED_COLUMNS
+
+if TYPE_CHECKING:
+    from colonnade.jobs._sources import Beside
+    from colonnade.jobs.definition import Definition
+
+_TEMPORARY = "colonnade_jobs_staging"
+_ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
+_STORAGE = (
+    "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, "
+    "autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_scale_factor = 0, "
+    "toast.autovacuum_vacuum_threshold = 5000, toast.autovacuum_vacuum_cost_delay = 0"
+)
+_THIS_CALL = equal("job_call", "pg_catalog.txid_current()")
+
+
+def staging_ddl(definition: Definition) -> str:
+    """The statements that make it. LIKE has the defaults, for columns that a source lacks."""
+    table = definition.staging_table
+    call = "job_call bigint NOT NULL DEFAULT pg_catalog.txid_current()"
+    return (
+        f"CREATE UNLOGGED TABLE {table} (LIKE {definition.table} INCLUDING DEFAULTS)"
+        f" WITH ({_STORAGE});\n"
+        f"ALTER TABLE {table} {_without_own(definition)}, ADD COLUMN {call} CHECK ({_THIS_CALL}),"
+        f" ADD COLUMN {_ORDINAL},"
+        " ADD PRIMARY KEY (job_call, job_ordinal);"
+    )
+
+
+def staging_rights_ddl(definition: Definition, role: str) -> str:
+    """What adding with a key, a delay, a priority or a ttl needs; `role` is quoted."""
+    return f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table} TO {role};"
+
+
+def staging_granted_ddl(definition: Definition) -> str:
+    """The statement that gives these rights to whoever may add to the queue already."""
+    table = quote_literal(definition.table)
+    grant = quote_literal(f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table} TO %s")
+    body = (
+        "BEGIN EXECUTE pg_catalog.concat((SELECT pg_catalog.string_agg(pg_catalog.format("
+        f"{grant}, CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'"
+        " ELSE a.grantee::pg_catalog.regrole::pg_catalog.text END), '; ')"
+        " FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a"
+        f" WHERE c.oid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass"
+        " AND a.privilege_type OPERATOR(pg_catalog.=) 'INSERT')); END"
+    )
+    return f"DO {quote_literal(body)};"
+
+
+def into(definition: Definition, beside: Beside) -> tuple[str, str]:
+    """Schema and table of the COPY."""
+    if beside.is_large:
+        return "pg_temp", _TEMPORARY
+    return definition.schema, definition.name + STAGING_SUFFIX
+
+
+def makes(definition: Definition, beside: Beside) -> str:
+    """The statements that make temporary tables for a large call: of the jobs, and of arrays."""
+    if not beside.is_large:
+        return ""
+    made = (
+        f"CREATE TEMPORARY TABLE pg_temp.{_TEMPORARY} (LIKE {definition.table} INCLUDING DEFAULTS);"
+        f" ALTER TABLE pg_temp.{_TEMPORARY} {_without_own(definition)}, ADD COLUMN {_ORDINAL};"
+    )
+    if beside.arrays:
+        listed = ", ".join(
+            f"job_{name} {TYPES[name]}{LIMITS.get(name, '')}" for name in beside.arrays
+        )
+        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
+    return made
+
+
+def drops(beside: Beside) -> str:
+    """The statements that drop them."""
+    if not beside.is_large:
+        return ""
+    dropped = f"DROP TABLE pg_temp.{_TEMPORARY};"
+    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
+
+
+def staged(definition: Definition, beside: Beside, arguments: list[object]) -> tuple[str, str]:
+    """The rows of this call as `s`, which the first text defines, and `b` beside them.
+
+    The second text joins them. Arrays of a small call join the arguments of the statement.
+    """
+    if beside.is_large:
+        rows = f"s AS NOT MATERIALIZED (SELECT * FROM pg_temp.{_TEMPORARY})"
+        if not beside.arrays:
+            return rows, "s"
+        joined = equal("s.job_ordinal", "b.job_ordinal")
+        return rows, f"s JOIN pg_temp.{BESIDE} AS b ON {joined}"
+    payload = ", ".join(quote_identifier(name) for name in definition.payload)
+    taken = (
+        f"AS (DELETE FROM {definition.staging_table} WHERE {_THIS_CALL}"
+        f" RETURNING job_ordinal, {payload})"
+    )
+    if not beside.arrays:
+        return f"s {taken}", "s"
+    # Others draw ordinals meanwhile.
+    rows = (
+        f"taken {taken}, s AS (SELECT {payload}, pg_catalog.row_number() OVER"
+        " (ORDER BY job_ordinal) AS job_ordinal FROM taken)"
+    )
+    calls = []
+    for name, values in beside.arrays.items():
+        arguments.append(values)
+        calls.append(f"pg_catalog.unnest(${len(arguments)}::{TYPES[name]}[])")
+    names = ", ".join(f"job_{name}" for name in beside.arrays)
+    listed = f"ROWS FROM ({', '.join(calls)}) WITH ORDINALITY AS b ({names}, job_ordinal)"
+    return rows, f"s JOIN {listed} ON {equal('s.job_ordinal', 'b.job_ordinal')}"
+
+
+def _without_own(definition: Definition) -> str:
+    # A queue that is being migrated may not have all of them yet.
+    return ", ".join(f"DROP COLUMN IF EXISTS {name}" for name in STORED_COLUMNS[definition.layout])

@@ -1,7 +1,7 @@
 """Counts instructions under callgrind and compares them with the recorded counts.
 
-    python -m benches.instructions            check; the exit status is 1 if a count changed python
-    -m benches.instructions --record   rewrite expected.tsv
+    python -m benches.instructions            check; the exit status is 1 if a count changed
+    python -m benches.instructions --record   rewrite expected.tsv
 
 Four kinds of case are counted. In Rust alone, for every type: `columns`, decoding a value into a
 column, and `values`, reading a single value. Through Python: `rows`, a value of a fetched row as a
@@ -25,7 +25,7 @@ from benches.instructions import callgrind, figures, queries
 from colonnade import embedded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from benches.instructions.figures import Key
 
@@ -61,7 +61,11 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     started = time.monotonic()
     try:
-        found = measure()
+        found = count_in_rust() | count_in_python()
+        if not arguments.record:
+            recorded = figures.read(arguments.expected)
+            allowed = tolerances(recorded, made_with())
+            found = settled(recorded, found, allowed)
     except (callgrind.CallgrindError, embedded.EmbeddedServerError) as error:
         print(f"instructions: {error}", file=sys.stderr)
         return 1
@@ -70,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
         figures.write(arguments.expected, figures.Recorded(made_with(), found))
         print(f"instructions: recorded in {arguments.expected}")
         return 0
-    return check(figures.read(arguments.expected), found)
+    return check(recorded, found, allowed)
 
 
 def unavailable() -> str | None:
@@ -80,31 +84,38 @@ def unavailable() -> str | None:
     return callgrind.unavailable()
 
 
-def measure() -> dict[Key, float]:
-    """Count all cases."""
-    subprocess.run(
-        [
-            "cargo",
-            "build",
-            "--quiet",
-            "--release",
-            "-p",
-            "colonnade-columnar",
-            "--example",
-            PROGRAM,
-        ],
-        cwd=ROOT,
-        check=True,
-    )
-    program = ROOT / "target/release/examples" / PROGRAM
-    out, parts = callgrind.run([str(program), "--count"], PROGRAM_OPTIONS)
+def count_in_rust() -> dict[Key, float]:
+    """Count the cases of columns and values."""
+    build = ["cargo", "build", "--quiet", "--release", "-p", "colonnade-columnar", "--example"]
+    subprocess.run([*build, PROGRAM], cwd=ROOT, check=True)
+    place = ROOT / "target/release/examples"
+    out, parts = callgrind.run([f"./{PROGRAM}", "--count"], PROGRAM_OPTIONS, place=place)
     # callgrind adds an empty part after the last call.
-    found = figures.of_lines(out.splitlines(), parts[: len(out.splitlines())])
+    return figures.of_lines(out.splitlines(), parts[: len(out.splitlines())])
+
+
+def count_in_python() -> dict[Key, float]:
+    """Count the cases of rows and queries, which ask a server."""
     with embedded.start() as server:
         command = [sys.executable, str(Path(queries.__file__))]
         out, parts = callgrind.run(command, queries.OPTIONS, server.socket_dsn)
     # Every second part lies between the end of a case and the beginning of the next.
-    return found | figures.of_lines(out.splitlines(), parts[1::2])
+    return figures.of_lines(out.splitlines(), parts[1::2])
+
+
+def settled(
+    recorded: figures.Recorded, found: dict[Key, float], allowed: Mapping[str, float]
+) -> dict[Key, float]:
+    """Count what asks a server again if it differs from the record, and take the lesser figures.
+
+    On a busy machine, answers arrive in more pieces, and each read costs instructions.
+    """
+    differences = figures.compare(recorded.figures, found, allowed)
+    if not any(difference.key[0] in OF_PYTHON for difference in differences):
+        return found
+    print("instructions: rows and queries are counted again, because some differ")
+    again = count_in_python()
+    return {key: min(figure, again.get(key, figure)) for key, figure in found.items()}
 
 
 def made_with() -> dict[str, str]:
@@ -130,9 +141,10 @@ def tolerances(recorded: figures.Recorded, present: dict[str, str]) -> dict[str,
     return {what: (WIDE if changed and what in OF_PYTHON else of_rust)[what] for what in NARROW}
 
 
-def check(recorded: figures.Recorded, found: dict[Key, float]) -> int:
+def check(
+    recorded: figures.Recorded, found: Mapping[Key, float], allowed: Mapping[str, float]
+) -> int:
     """Print every figure that differs from the record."""
-    allowed = tolerances(recorded, made_with())
     differences = list(figures.compare(recorded.figures, found, allowed))
     shown = ", ".join(f"{what} {100 * fraction:g} %" for what, fraction in allowed.items())
     print(f"instructions: {len(differences)} differ by more than the tolerance ({shown})")

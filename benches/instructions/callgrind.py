@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -44,16 +43,23 @@ def vectors() -> str:
     return next((name for name in ("avx2", "avx") if name in flags), "sse2")
 
 
-def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tuple[str, list[int]]:
+def run(
+    program: Sequence[str], options: Sequence[str], given: str = "", place: Path | None = None
+) -> tuple[str, list[int]]:
     """Return the program's standard output, and the instructions of each part, in order.
 
-    `options` tell callgrind where a part ends; `given` is the program's standard input.
+    `options` tell callgrind where a part ends; `given` is the program's standard input, and `place`
+    its working directory. The lengths of its path and environment move its memory, and loops over
+    bytes take more or fewer steps for it: name it from `place`, and it is the same everywhere.
     """
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise CallgrindError(str(unavailable()))
     with tempfile.TemporaryDirectory(prefix="colonnade-callgrind-") as directory:
         out = Path(directory) / "out"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options]
+        command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", *options]
         # The time of a dict look-up depends on string hashes, so fix their seed.
-        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        environment = {"PYTHONHASHSEED": "0"}
         try:
             done = subprocess.run(
                 [*command, *program],
@@ -63,6 +69,7 @@ def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tupl
                 check=False,
                 timeout=TIMEOUT_S,
                 env=environment,
+                cwd=place,
             )
         except subprocess.TimeoutExpired:
             raise CallgrindError(f"{program[0]}: did not finish within {TIMEOUT_S:g} s") from None

@@ -7,9 +7,11 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import colonnade
+
 
 def describe() -> dict[str, Any]:
-    """Return processor model, cores, kernel and interpreter, but not the host name."""
+    """Return processor model, cores, kernel, interpreter and our build, but not the host name."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
@@ -17,6 +19,7 @@ def describe() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "build": colonnade.__build_profile__,
     }
 
 

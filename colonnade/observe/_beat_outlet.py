@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Protocol
 
 from colonnade._shown import shown
-from colonnade.observe.beat_file import MAGIC, RECORD_BYTES, Record, boot_id, ended, lock
+from colonnade.observe.beat_file import (
+    MAGIC,
+    RECORD_BYTES,
+    Record,
+    boot_id,
+    ended,
+    is_held,
+    lock,
+)
 
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 # A predecessor that stops removes its file; it cannot do so for ever.
@@ -80,8 +88,7 @@ class _FileOutlet:
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError):
-            if _is_in_place(self._descriptor, self._name):
-                Path(self._name).unlink()
+            _remove(self._descriptor, self._name)
         self.forget()
 
     def forget(self) -> None:
@@ -168,17 +175,26 @@ def _opened(name: str) -> tuple[int, bool]:
                 os.ftruncate(descriptor, RECORD_BYTES)
                 return descriptor, is_locked
         except BlockingIOError as error:
-            os.close(descriptor)
-            said = (
-                "is the beat of another process that runs: give each process a file of its own, "
-                "for example by {pid} in the path"
-            )
-            raise _refusal(errno.EEXIST, said, name) from error
+            if is_held(descriptor) is not False:
+                os.close(descriptor)
+                said = (
+                    "is the beat of another process that runs: give each process a file of its "
+                    "own, for example by {pid} in the path"
+                )
+                raise _refusal(errno.EEXIST, said, name) from error
+            # Who may read the file has locked it: it is left to them.
+            _remove(descriptor, name)
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
     raise _refusal(errno.EBUSY, "is replaced by someone again and again", name)
+
+
+def _remove(descriptor: int, name: str) -> None:
+    if _is_in_place(descriptor, name):
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
 
 
 def _check_ours(descriptor: int, name: str) -> None:

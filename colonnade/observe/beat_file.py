@@ -2,8 +2,9 @@
 
 A record holds the time of the last beat on the machine's monotonic clock, which all its processes
 share: steps of the wall clock change nothing. The identifier of the boot tells the clocks of two
-machines and of two starts apart. The process that beats holds a lock on the file, which the kernel
-releases when the process ends; that works across containers, where process ids mean nothing.
+machines and of two starts apart. The process that beats holds a lock on the file for writing, which
+the kernel releases when the process ends; that works across containers, where process ids mean
+nothing. Locks for reading, which strangers can have, mean nothing either.
 
 The module imports little, because probes start a process for it every few seconds.
 """
@@ -30,9 +31,11 @@ RECORD_BYTES = 128
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # struct flock of Linux on 64 bits: type, whence, start, length, process.
 _LOCK = struct.Struct("@hhqqi4x")
+_F_RDLCK, _F_WRLCK, _F_UNLCK = 0, 1, 2
 # The whole of it, for one writer.
-_F_WRLCK, _F_UNLCK = 1, 2
-_WHOLE_FILE = _LOCK.pack(_F_WRLCK, os.SEEK_SET, 0, 0, 0)
+_FOR_WRITER = _LOCK.pack(_F_WRLCK, os.SEEK_SET, 0, 0, 0)
+# What only a writer keeps out: a lock for reading is had by anyone who may read the file.
+_FOR_READERS = _LOCK.pack(_F_RDLCK, os.SEEK_SET, 0, 0, 0)
 # A read can meet a write half-way; then the next read does not.
 _READS_MOST = 5
 _FILES_MOST = 10_000
@@ -90,7 +93,7 @@ def boot_id() -> str:
 def lock(descriptor: int) -> bool:
     """Lock a file for as long as its description is open; whether the system can.
 
-    Raises BlockingIOError if another holds the lock.
+    Raises BlockingIOError if another holds it, for writing or for reading.
     """
     # Unix has it. The commands and `_LOCK` are those of Linux.
     import fcntl
@@ -99,7 +102,7 @@ def lock(descriptor: int) -> bool:
     if command is None:
         return False
     try:
-        fcntl.fcntl(descriptor, command, _WHOLE_FILE)
+        fcntl.fcntl(descriptor, command, _FOR_WRITER)
     except BlockingIOError:
         raise
     except PermissionError as error:
@@ -110,15 +113,15 @@ def lock(descriptor: int) -> bool:
     return True
 
 
-def _is_locked(descriptor: int) -> bool | None:
-    """Whether anyone holds the lock; None if the system does not tell."""
+def is_held(descriptor: int) -> bool | None:
+    """Whether a process that beats holds the file; None if the system does not tell."""
     import fcntl
 
     command: int | None = getattr(fcntl, "F_OFD_GETLK", None)
     if command is None:
         return None
     try:
-        answer = fcntl.fcntl(descriptor, command, _WHOLE_FILE)
+        answer = fcntl.fcntl(descriptor, command, _FOR_READERS)
     except OSError:
         return None
     return bool(_LOCK.unpack(answer)[0] != _F_UNLCK)
@@ -170,10 +173,10 @@ def ended(folder: str) -> list[str]:
     found: list[str] = []
     for name in _names(folder):
         try:
-            record, is_held = _read(name)
+            record, held = _read(name)
         except (StrangeFileError, OSError):
             continue
-        if record.is_locked and is_held is False:
+        if record.is_locked and held is False:
             found.append(name)
     return found
 
@@ -188,11 +191,11 @@ def _judge_file(name: str, max_age: float) -> tuple[str, str]:
 
     Raises StrangeFileError or OSError if there is no file of a beat.
     """
-    record, is_held = _read(name)
+    record, held = _read(name)
     if record.boot != boot_id():
         return "ended", f"{name!r} was written on another machine, or before this one last started"
     age = (time.monotonic_ns() - record.beat_ns) / 1e9
-    if record.is_locked and is_held is False:
+    if record.is_locked and held is False:
         return "ended", f"process {record.pid} has ended; its last beat was {age:.1f} s ago"
     if age < 0:
         return "hung", f"{name!r} is of a process with another clock, {-age:.1f} s ahead"
@@ -214,10 +217,10 @@ def _read(name: str) -> tuple[Record, bool | None]:
         if not stat.S_ISREG(mode):
             raise StrangeFileError("is not a regular file")
         for _ in range(_READS_MOST):
-            is_held = _is_locked(descriptor)
+            held = is_held(descriptor)
             record = decoded(os.pread(descriptor, RECORD_BYTES + 1, 0))
             if record is not None:
-                return record, is_held
+                return record, held
         raise StrangeFileError("is damaged")
     finally:
         os.close(descriptor)

@@ -6,6 +6,7 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from colonnade._extras import needed_by
 from colonnade._shown import class_name
 from colonnade.observe import _metrics
 from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
@@ -47,7 +48,8 @@ class PrometheusMetrics(Metrics):
             kind = class_name(registry)
             msg = f"registry must be a CollectorRegistry, not {kind}; pools= are the pools"
             raise TypeError(msg)
-        library: Any = importlib.import_module("prometheus_client")
+        with needed_by("PrometheusMetrics", "prometheus_client", "prometheus"):
+            library: Any = importlib.import_module("prometheus_client")
         self._core: Any = importlib.import_module("prometheus_client.core")
         self._registry = library.REGISTRY if registry is None else registry
         self._monitor = monitor

@@ -23,11 +23,10 @@ _SURELY_OLD_SECONDS = 120.0
 def folders() -> list[Path]:
     """The folders in which this user's processes publish, the preferred one first.
 
-    A service often has no XDG_RUNTIME_DIR where its user's shell has one, so readers look in both.
+    A service often has no XDG_RUNTIME_DIR where its user's shell has one, so readers look in all.
     """
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    places = [Path(runtime, _NAME)] if Path(runtime).is_absolute() else []
-    return [*places, Path(tempfile.gettempdir(), f"{_NAME}-{os.geteuid()}")]
+    temporary = _temporary_folder()
+    return [*_runtime_folders(), temporary, *_others(temporary)]
 
 
 def made_folder() -> Path:
@@ -35,11 +34,40 @@ def made_folder() -> Path:
 
     Raises OSError if there is no place for it, or if others could write to what is there.
     """
-    *preferred, last = folders()
-    for folder in preferred:
+    for folder in _runtime_folders():
         with contextlib.suppress(OSError):
             return _made(folder)
-    return _made(last)
+    temporary = _temporary_folder()
+    try:
+        return _made(temporary)
+    except PermissionError:
+        if not _is_strangers(temporary):
+            raise
+    # Another user created this predictable name first, and only they can remove it.
+    for folder in _others(temporary):
+        return folder
+    return Path(tempfile.mkdtemp(prefix=f"{temporary.name}-", dir=temporary.parent))
+
+
+def _runtime_folders() -> list[Path]:
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return [Path(runtime, _NAME)] if Path(runtime).is_absolute() else []
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.gettempdir(), f"{_NAME}-{os.geteuid()}")
+
+
+def _others(temporary: Path) -> list[Path]:
+    """The folders that were made because the usual name was a stranger's."""
+    return sorted(filter(is_private, temporary.parent.glob(f"{temporary.name}-*")))
+
+
+def _is_strangers(folder: Path) -> bool:
+    try:
+        return folder.lstat().st_uid != os.geteuid()
+    except OSError:
+        return False
 
 
 def _made(folder: Path) -> Path:

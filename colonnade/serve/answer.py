@@ -9,8 +9,10 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from colonnade.serve.body import Body
+from colonnade.serve.patience import STALL_TIMEOUT_S, Patience
 
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message: TypeAlias = MutableMapping[str, Any]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -21,23 +23,35 @@ class Answer:
     headers: list[tuple[bytes, bytes]]
     body: Body | bytes | None = None
     """None if the status or the method allows no body."""
+    stall_timeout: float | None = STALL_TIMEOUT_S
+    """After how many seconds a reader that takes nothing is cut off; None: never."""
 
     async def send(self, send: Send) -> None:
-        """Send it as ASGI messages. An error leaves the response unfinished."""
+        """Send it as ASGI messages. An error leaves the response unfinished.
+
+        Raises CancelledError if the reader took nothing for `stall_timeout` seconds.
+        """
+        async with Patience(self.stall_timeout) as patience:
+
+            async def send_in_time(message: Message) -> None:
+                with patience.waiting():
+                    await send(message)
+
+            try:
+                await self._send(send_in_time)
+            finally:
+                await self.aclose()
+
+    async def _send(self, send: Send) -> None:
         body = self.body
         headers = list(self.headers)
         if isinstance(body, bytes):
             headers.append((b"content-length", b"%d" % len(body)))
-        try:
-            await send(
-                {"type": "http.response.start", "status": int(self.status), "headers": headers}
-            )
-            if isinstance(body, Body):
-                await _send_pieces(body, send)
-                body = None
-            await send({"type": "http.response.body", "body": body or b"", "more_body": False})
-        finally:
-            await self.aclose()
+        await send({"type": "http.response.start", "status": int(self.status), "headers": headers})
+        if isinstance(body, Body):
+            await _send_pieces(body, send)
+            body = None
+        await send({"type": "http.response.body", "body": body or b"", "more_body": False})
 
     async def aclose(self) -> None:
         """End a stream early; the query is cancelled."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
+from colonnade.errors import InterfaceError
 from colonnade.serve.problems import TooManyRows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from colonnade import Columns
     from colonnade.formats.streams import StreamEncoder
+    from colonnade.serve.sources import Parts
 
 _T = TypeVar("_T")
 #: Fewer bytes are encoded at once; the way to a thread and back takes longer.
@@ -24,21 +26,21 @@ class Body:
     Its end is the end of a complete table. If the source fails, readers are told so by bytes that
     they refuse, where the format has such, and then the source's error is raised: whatever sends
     the pieces must break the connection.
+
+    No generator: one that is dropped would give its connection back only later, in a task.
     """
 
-    def __init__(
-        self,
-        parts: AsyncGenerator[Columns, None],
-        encoder: StreamEncoder,
-        rows_max: int | None = None,
-    ) -> None:
+    def __init__(self, parts: Parts, encoder: StreamEncoder, rows_max: int | None = None) -> None:
         self._parts = parts
         self._encoder = encoder
         self._rows_max = rows_max
         self._rows = 0
-        self._nbytes = 0
-        self._pieces = self._sent()
-        self._first: Iterable[bytes] = ()
+        self._pieces: Iterator[bytes] = iter(())
+        self._is_ending = False
+        self._is_complete = False
+        self._failure: Exception | None = None
+        self.nbytes = 0
+        """The bytes of the batches so far, before they were encoded."""
 
     async def begin(self) -> None:
         """Fetch and encode the first batch, so that its errors come before anything is sent.
@@ -46,7 +48,7 @@ class Body:
         If `rows_max` is set, it is the whole table that is fetched, for a format that is written
         column after column. Raises TooManyRows beyond this number of rows.
         """
-        self._first = await self._encoded(await anext(self._parts))
+        self._pieces = iter(await self._encoded(await anext(self._parts)))
         if self._rows_max is not None:
             async for part in self._parts:
                 await self._encoded(part)
@@ -55,43 +57,58 @@ class Body:
         """Return all bytes together."""
         return b"".join([piece async for piece in self])
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> Self:
         """The pieces, of at most 256 KiB."""
-        return self._pieces
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece."""
+        if self._failure is not None:
+            raise self._failure
+        # A web server that has room for the last piece did not let others run.
+        await asyncio.sleep(0)
+        try:
+            piece = await self._next_piece()
+        except Exception as error:
+            await self.aclose()
+            self._failure = error
+            poison = self._encoder.spoil()
+            if not poison:
+                raise
+            return poison
+        if piece is None:
+            self._is_complete = True
+            raise StopAsyncIteration
+        return piece
 
     async def aclose(self) -> None:
         """End early: a query still running is cancelled, and its connection is given back."""
-        await self._pieces.aclose()
+        if not self._is_complete:
+            self._failure = InterfaceError("this table was closed before its end")
+        self._pieces = iter(())
         await self._parts.aclose()
 
-    async def _sent(self) -> AsyncGenerator[bytes, None]:
-        try:
-            for piece in self._first:
-                yield piece
-                await asyncio.sleep(0)
-            self._first = ()
-            async for part in self._parts:
-                pieces = await self._encoded(part)
-                # A slow reader must not hold what was encoded.
-                del part
-                for piece in pieces:
-                    yield piece
-                    # A web server that has room for the piece does not let others run.
-                    await asyncio.sleep(0)
-            ending = iter(await self._apart(self._encoder.finish))
-            # JSON columns make each piece when it is asked for.
-            while (last := await self._apart(_next_of, ending)) is not None:
-                yield last
-                await asyncio.sleep(0)
-        except Exception:
-            poison = self._encoder.spoil()
-            if poison:
-                yield poison
-            raise
+    def give_up(self) -> None:
+        """Close it in a task, because nobody asks for pieces."""
+        self._closing = asyncio.ensure_future(self.aclose())
+
+    async def _next_piece(self) -> bytes | None:
+        while not self._is_ending:
+            if (piece := next(self._pieces, None)) is not None:
+                return piece
+            # A slow reader must not hold what was encoded.
+            self._pieces = iter(())
+            if (part := await anext(self._parts, None)) is not None:
+                self._pieces = iter(await self._encoded(part))
+            else:
+                self._is_ending = True
+                self._pieces = iter(await self._apart(self._encoder.finish))
+        # JSON columns make each piece of their end when it is asked for.
+        return await self._apart(_next_of, self._pieces)
 
     async def _encoded(self, part: Columns) -> Iterable[bytes]:
         self._rows += len(part)
-        self._nbytes += part.nbytes
+        self.nbytes += part.nbytes
         if self._rows_max is not None and self._rows > self._rows_max:
             raise TooManyRows(self._rows_max)
         if part.nbytes <= _INLINE_BYTES_MAX:
@@ -100,7 +117,7 @@ class Body:
 
     async def _apart(self, work: Callable[..., _T], *arguments: object) -> _T:
         """Do the work of the end: in a thread, unless the table is small."""
-        if self._nbytes <= _INLINE_BYTES_MAX:
+        if self.nbytes <= _INLINE_BYTES_MAX:
             return work(*arguments)
         return await asyncio.to_thread(work, *arguments)
 

@@ -46,10 +46,35 @@ class _Range:
     parameters: Mapping[str, str]
     quality: float
 
-    def specificity(self) -> tuple[int, int]:
-        """A more specific range wins over a wider one, whatever their order."""
-        stars = self.media_type.count("*")
-        return -stars, len(self.parameters)
+    @property
+    def stars(self) -> int:
+        """How wide it is: 0 if it names a format."""
+        return self.media_type.count("*")
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """A form of a format that a range is about."""
+
+    choice: Choice
+    range: _Range
+    known: Mapping[str, str]
+    """The parameters of the range that the format has."""
+
+    @property
+    def specificity(self) -> tuple[int, int, int]:
+        """A more specific range wins over a wider one, whatever their order.
+
+        One with a parameter that the format does not have is about a form that nobody offers, so it
+        says less than one without.
+        """
+        unknown = len(self.range.parameters) - len(self.known)
+        return -self.range.stars, len(self.known), -unknown
+
+    @property
+    def refuses_another_form(self) -> bool:
+        """Whether it refuses a form that nobody offers."""
+        return self.range.quality == 0 and len(self.known) < len(self.range.parameters)
 
 
 def chosen(query: str, accept: str | None, offers: Sequence[StreamFormat]) -> Choice | None:
@@ -57,7 +82,8 @@ def chosen(query: str, accept: str | None, offers: Sequence[StreamFormat]) -> Ch
 
     `?format=` of the query wins, because a browser's address bar cannot set headers; the format's
     own parameters can follow it: ``?format=arrow&codecs=zstd``. Otherwise the Accept header
-    decides. Of formats that are equally welcome, the one offered first wins.
+    decides. Of formats that are equally welcome, one that the client names wins over one that
+    stands for any, then the one offered first.
     """
     wishes = dict(parse_qsl(query, keep_blank_values=True))
     name = wishes.get("format")
@@ -76,34 +102,32 @@ def _by_accept(accept: str | None, offers: Sequence[StreamFormat]) -> Choice | N
     if len(accept) > _ACCEPT_LENGTH_MAX:
         return None
     ranges = list(_ranges(accept))
-    best: Choice | None = None
-    best_quality = 0.0
-    for offer in offers:
-        found = _best_of(offer, ranges)
-        if found is not None and found[1] > best_quality:
-            best, best_quality = found
-    return best
+    welcome = [wish for offer in offers for wish in _wishes(offer, ranges)]
+    best = max(welcome, key=lambda wish: (wish.range.quality, -wish.range.stars), default=None)
+    return None if best is None else best.choice
 
 
-def _best_of(offer: StreamFormat, ranges: Iterable[_Range]) -> tuple[Choice, float] | None:
-    """The most welcome form of one format, and its quality.
+def _wishes(offer: StreamFormat, ranges: Iterable[_Range]) -> Iterable[_Wish]:
+    """The welcome forms of one format, each with the range that decides about it.
 
-    A range with parameters is about that form alone; one without is about the default form, unless
-    a more specific range refuses it.
+    A range with parameters of the format is about that form alone; one without is about the default
+    form, unless a more specific range refuses it.
     """
-    forms: list[tuple[Choice, _Range]] = []
+    verdicts: dict[str, _Wish] = {}
     for each in ranges:
-        if _matches(each.media_type, offer):
-            choice = _choice(offer, each.parameters)
-            if choice is not None:
-                forms.append((choice, each))
-    verdicts: dict[str, tuple[Choice, _Range]] = {}
-    for choice, each in forms:
-        known = verdicts.get(choice.content_type)
-        if known is None or each.specificity() > known[1].specificity():
-            verdicts[choice.content_type] = choice, each
-    welcome = [(choice, each.quality) for choice, each in verdicts.values() if each.quality > 0]
-    return max(welcome, key=lambda form: form[1], default=None)
+        if not _matches(each.media_type, offer):
+            continue
+        # As servers do, others are ignored: `charset=iso-8859-1`, `indent=4`, `odata=verbose`.
+        known = {key: value for key, value in each.parameters.items() if key in offer.parameters}
+        choice = _choice(offer, known)
+        if choice is None:
+            continue
+        wish = _Wish(choice, each, known)
+        best = verdicts.get(choice.content_type)
+        is_best = best is None or wish.specificity > best.specificity
+        if is_best and not wish.refuses_another_form:
+            verdicts[choice.content_type] = wish
+    return [wish for wish in verdicts.values() if wish.range.quality > 0]
 
 
 def _matches(media_range: str, offer: StreamFormat) -> bool:
@@ -122,6 +146,9 @@ def _ranges(accept: str) -> Iterable[_Range]:
     """The ranges that follow the grammar; others are skipped, as RFC 9110 asks of a server."""
     for text in _split(accept, ","):
         media_type, *pairs = (part.strip() for part in _split(text, ";"))
+        if media_type == "*":
+            # What Java's own client sends.
+            media_type = "*/*"
         if "/" not in media_type:
             continue
         quality = 1.0

@@ -16,3 +16,4 @@ class Options(TypedDict, total=False):
     filename: str | None
     headers: Mapping[str, str] | None
     json_rows_max: int
+    stall_timeout: float | None

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from colonnade import errors
+from colonnade.formats.format import UnsuitableFormatError
 
 MEDIA_TYPE = "application/problem+json"
 #: What a client waits for before it tries again, in seconds, where nothing better is known.
@@ -76,6 +77,8 @@ def problem_of(error: Exception) -> Problem | None:
     """
     if isinstance(error, TooManyRows):
         return Problem(HTTPStatus.NOT_ACCEPTABLE, f"{error}: ask for another one")
+    if isinstance(error, UnsuitableFormatError):
+        return Problem(HTTPStatus.NOT_ACCEPTABLE, f"{error.args[0]}; ask for another format")
     if isinstance(error, _OF_TIME):
         return Problem(HTTPStatus.GATEWAY_TIMEOUT, "the database did not answer in time")
     if isinstance(error, errors.EncodeError):

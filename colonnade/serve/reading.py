@@ -11,6 +11,7 @@ from colonnade import Columns
 from colonnade._arguments import check_count
 from colonnade._core import Batch
 from colonnade._core.formats import ArrowStreamReader
+from colonnade._extras import how_to_install
 from colonnade._shown import shown
 from colonnade.errors import FaultyTableError, IncompleteTableError, InterfaceError
 from colonnade.formats.streams import STREAMS
@@ -43,14 +44,16 @@ def read(
 
     `client` is an ``httpx.Client``, which is not closed; without one, a client is made for this
     request. `codec`, "zstd" or "lz4", asks the server to compress the table. `max_bytes` is the
-    most memory that the columns may take; with None, the server decides. `options` are those of
-    ``client.stream``, for example `params`, `json` and `timeout`.
+    most memory that the table may take: the bytes that arrive, decompressed and at least one for
+    each value, and a fixed price for each message and its columns. With None, the server decides.
+    `options` are those of ``client.stream``, for example `params`, `json` and `timeout`.
 
     Raises IncompleteTableError if the table was cut, or if its server failed, also where it stops
     between two batches, which other readers do not notice. Raises FaultyTableError if the bytes are
-    not a table, or one of more than `max_bytes`, before the excess arrives. Any other status than
-    2xx is httpx's HTTPStatusError, with the text of the server's problem document. Errors of the
-    network are httpx's own, those while the table arrives IncompleteTableError.
+    not a table, or one that columns cannot hold, or one of more than `max_bytes`, before the excess
+    arrives. Any other status than 2xx is httpx's HTTPStatusError, with the text of the server's
+    problem document. Errors of the network are httpx's own, those while the table arrives
+    IncompleteTableError.
     """
     if client is None:
         httpx = _library()
@@ -139,7 +142,12 @@ class _Table:
         """Return the whole table; raises IncompleteTableError if there is more."""
         self._reader.finish()
         batches = self._batches
-        return Columns(batches[0] if len(batches) == 1 else Batch.concat(batches))
+        if len(batches) == 1:
+            return Columns(batches[0])
+        try:
+            return Columns(Batch.concat(batches))
+        except ValueError as error:
+            raise FaultyTableError(f"the batches do not make one table: {error}") from None
 
     def broken(self, error: Exception) -> FaultyTableError | IncompleteTableError:
         """The error for a connection that was lost, or a content encoding that is none."""
@@ -229,5 +237,5 @@ def _library() -> Any:
             continue
     raise InterfaceError(
         "reading tables over HTTP needs httpx",
-        hint='install it with: pip install "colonnade[serve]"',
+        hint=f"install it with: {how_to_install('serve')}",
     )

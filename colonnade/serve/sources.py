@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Self, TypeAlias
 
 from colonnade import Columns
 from colonnade._shown import class_name
@@ -19,6 +19,7 @@ _EXPECTED = (
     "Columns (of fetch_columns), a list of Columns, an asynchronous iterable of them (iter_columns "
     "with asyncio), or a function returning one of these"
 )
+_NO_BATCH = "the source gave no batch: a result without rows has one, of no rows"
 #: Larger batches are sent part by part, so that few bytes wait for a slow reader.
 PART_BYTES = 4 << 20
 #: The same where the encoded bytes of a part are a copy of it, in memory of their own.
@@ -55,34 +56,60 @@ async def begun(source: Source) -> Batches:
     return made
 
 
-async def parts(batches: Batches, part_bytes: int) -> AsyncGenerator[Columns, None]:
-    """Yield the batches in parts of about this size, at least one; a stream is closed at the end.
+class Parts:
+    """The batches in parts of about this size, at least one: an asynchronous iterator.
 
-    Raises InterfaceError if there is no batch: even a result without rows has one.
+    A stream is closed at the end. No generator: one that is dropped would give the connection of
+    its stream back only later, in a task.
     """
-    if isinstance(batches, Columns):
-        batches = [batches]
-    count = 0
-    if isinstance(batches, AsyncIterable):
+
+    def __init__(self, batches: Batches, part_bytes: int) -> None:
+        self._iterable: AsyncIterable[Columns] | None = None
+        self._stream: AsyncIterator[Columns] | None = None
+        self._batches: Iterator[Columns] = iter(())
+        if isinstance(batches, AsyncIterable):
+            self._iterable, self._stream = batches, aiter(batches)
+        else:
+            self._batches = iter([batches] if isinstance(batches, Columns) else batches)
+        self._part_bytes = part_bytes
+        self._left: deque[Columns] = deque()
+        self._is_empty = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Columns:
+        """The next part. Raises InterfaceError if there is none: a result without rows has one."""
         try:
-            async for batch in batches:
-                left = deque(_split(batch, part_bytes))
-                # Nothing here holds a part that was taken.
-                del batch
-                while left:
-                    count += 1
-                    yield left.popleft()
-        finally:
-            await close(batches)
-    else:
-        for batch in batches:
-            for part in _split(batch, part_bytes):
-                count += 1
-                yield part
-                # Nobody waits for a batch in memory, and there may be many.
-                await asyncio.sleep(0)
-    if not count:
-        raise InterfaceError("the source gave no batch: a result without rows has one, of no rows")
+            while not self._left:
+                self._left.extend(_split(await self._next_batch(), self._part_bytes))
+        except BaseException as error:
+            await self.aclose()
+            if self._is_empty and isinstance(error, StopAsyncIteration):
+                raise InterfaceError(_NO_BATCH) from None
+            raise
+        self._is_empty = False
+        # Nothing here holds a part that was taken.
+        return self._left.popleft()
+
+    async def aclose(self) -> None:
+        """End the stream: its query is cancelled."""
+        self._left.clear()
+        self._batches = iter(())
+        stream, iterable = self._stream, self._iterable
+        self._stream = self._iterable = None
+        await close(stream)
+        if iterable is not stream:
+            await close(iterable)
+
+    async def _next_batch(self) -> Columns:
+        if self._stream is not None:
+            return await anext(self._stream)
+        # Nobody waits for a batch in memory, and there may be many.
+        await asyncio.sleep(0)
+        for batch in self._batches:
+            return batch
+        raise StopAsyncIteration
 
 
 async def close(stream: object) -> None:

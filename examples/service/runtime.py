@@ -16,8 +16,9 @@ import prometheus_client
 import colonnade
 from colonnade import observe, tracing
 from examples.analytics.store import Store
-from examples.service.admission.gate import Gate, QueueName, Rule, Signal
+from examples.service.admission.gate import Gate, QueueName, Signal
 from examples.service.admission.metrics import GateCollector
+from examples.service.admission.rules import rules_of
 from examples.service.admission.signals import LoopLag, PoolWait
 from examples.service.answers import Answer
 from examples.service.beside import Beside
@@ -139,18 +140,11 @@ def _look_in(cache: Cache[Answer], jobs: SearchJobs) -> Callable[[bytes], Answer
 
 
 def _gate(settings: Settings, pool: colonnade.Pool, monitor: observe.LoopMonitor) -> Gate:
-    """What each route weighs: a search is forty calls, an export a connection for long."""
-    rules = {
-        "/search": Rule(4, seconds_max=1.5 * settings.deadline),
-        # They wait in one line, which need not be long for its head to have work.
-        "/analytics": Rule(2, seconds_max=settings.deadline, aim=0.6),
-        "/export": Rule(8),
-    }
     signals: dict[QueueName, Signal] = {
         "pool": Signal(PoolWait(pool), settings.pool_aim),
         "loop": Signal(LoopLag(monitor), settings.loop_aim),
     }
-    return Gate(rules, signals)
+    return Gate(rules_of(settings), signals)
 
 
 def _note_phases(stack: contextlib.AsyncExitStack) -> None:

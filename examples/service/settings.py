@@ -33,6 +33,8 @@ class Settings:
     """How long a search may take."""
     pool_size: int = 4
     """The most connections of a process."""
+    stall_timeout: float = 30.0
+    """After how long a client of `/export` that takes nothing is cut off."""
     cache_seconds: float = 30.0
     """How long the answer of a search is kept; an incomplete one a tenth of it."""
     cache_entries: int = 2_000

@@ -36,6 +36,8 @@ class Rule:
     """An answer that comes later is of no use."""
     aim: float = 0.8
     """The mean answer is to come in this part of `seconds_max`: some come later than the mean."""
+    at_once_max: float = math.inf
+    """The most under way at once: each holds a connection of the pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,8 @@ class Gate:
         # One request of each route is always tried: without it, nothing would be learned.
         if traffic.under_way == 0:
             return None
+        if traffic.under_way >= rule.at_once_max:
+            return "pool"
         if self._load + rule.weight > self._allowance.limit:
             return self._cause
         return "deadline" if traffic.is_late(aim, now) else None

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import aiohttp
 
@@ -16,6 +16,8 @@ from examples.service.data import ORIGINS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+#: All parameters, each character in percent-encoding, take less.
+_QUERY_BYTES_MAX = 256
 _KNOWN = frozenset({"origin", "dest", "month", "day", "max_price"})
 
 
@@ -32,7 +34,8 @@ class Route:
     @property
     def path(self) -> str:
         """What a supplier is asked for."""
-        return f"/offers?route={self.origin}-{self.dest}&day={self.month}-{self.day}"
+        route, day = f"{self.origin}-{self.dest}", f"{self.month}-{self.day}"
+        return f"/offers?{urlencode({'route': route, 'day': day})}"
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,24 @@ def route_of(parameters: Mapping[str, str]) -> Route:
     read.refuse_unknown(parameters, _KNOWN)
     return Route(
         origin=read.one_of(parameters, "origin", "EWR", ORIGINS),
-        dest=parameters.get("dest", "D17")[:8],
+        dest=read.text(parameters, "dest", "D17", 8),
         month=read.whole(parameters, "month", 6, 1, 12),
         day=read.whole(parameters, "day", 15, 1, 31),
         max_price=read.number(parameters, "max_price", 1000, 0, 1e6),
     )
 
 
-@lru_cache(maxsize=4_096)
 def route_of_query(query: bytes) -> Route | None:
-    """Read a query string, once for all equal ones; None if it is wrong, or names a value twice."""
+    """Read a query string; None if it is wrong, names a value twice, or is longer than any need be.
+
+    It is called before anything is admitted, so what it remembers is small.
+    """
+    return _route_of_query(query) if len(query) <= _QUERY_BYTES_MAX else None
+
+
+@lru_cache(maxsize=4_096)
+def _route_of_query(query: bytes) -> Route | None:
+    """Read a query string, once for all equal ones."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True)
         parameters = dict(pairs)

@@ -22,4 +22,5 @@ async def export(runtime: Runtime, parameters: Mapping[str, str]) -> Table:
     """The rows in the format that the client asks for; BadRequestError for wrong parameters."""
     read.refuse_unknown(parameters, {"months", "format"})
     first, last = read.span(parameters, "months", (1, 12))
-    return Table(lambda: runtime.pool.iter_columns(FLIGHTS, first, last), {"filename": "flights"})
+    options = {"filename": "flights", "stall_timeout": runtime.settings.stall_timeout}
+    return Table(lambda: runtime.pool.iter_columns(FLIGHTS, first, last), options)

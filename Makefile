@@ -1,12 +1,11 @@
 # Every task of the repository. A fresh machine needs Python 3.11 or newer, and cargo: the first
-# task makes .tools (a pinned uv) and .venv (the locked packages, the extension built in release).
+# task makes .tools (a pinned uv) and .venv (the locked packages and the extension).
 
 UV_VERSION := 0.13.8
 
 UV := .tools/bin/uv
 PY := .venv/bin/python
 TOOLS_STAMP := .tools/uv-$(UV_VERSION).stamp
-BUILD_STAMP := .venv/build.stamp
 
 # Each process starts its own server and takes whole files; TEST_PROCESSES= uses one process. A
 # server named by the environment is used by one process, because tests would see each other's
@@ -28,14 +27,26 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
 # These have their own targets.
 APART := tests/docs tests/libraries
 
-RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml)
-BUILD_INPUTS := pyproject.toml uv.lock Cargo.toml Cargo.lock $(RUST_SOURCES)
+DEMO_PACKAGES := .venv/demo.packages
+PACKAGES := .venv/all.packages
+# Which of Cargo's profiles the demo and the tests run; PROFILE=release is what a wheel holds.
+PROFILE ?= development
+EXTENSION := .venv/$(PROFILE).extension
+RELEASE := .venv/release.extension
+BUILT := $(PACKAGES) $(EXTENSION)
+EXTENSION_INPUTS := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+# On two processors.
+TIME_OF_development := one to three minutes
+TIME_OF_release := three to six minutes
+# The extension is built by its own rule, and what other groups have installed stays.
+SYNC := --frozen --inexact --no-install-project
 
 # One interpreter and one environment, whatever the caller's shell has activated.
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 export UV_PYTHON := $(CURDIR)/.tools/bin/python
-export UV_NO_PROGRESS := 1
 unexport VIRTUAL_ENV
+# Without its cache, each of the many programs that tests start would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 # make exports what its command line sets, and the service refuses names that it does not know.
 unexport SERVICE_ARGS SERVICE_FAULTS_ARGS
 
@@ -43,8 +54,8 @@ unexport SERVICE_ARGS SERVICE_FAULTS_ARGS
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit coverage demo service service-restarts load service-faults test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries site site-check leaks sanitize sanitize-extension miri chaos soak soak-serve bench bench-serve performance instructions \
+.PHONY: help audit coverage demo service service-restarts load service-faults test test-thorough test-all test-long build release check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+        libraries site site-check leaks sanitize sanitize-extension miri chaos chaos-hour soak soak-serve differential bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools release-cut release-notes sbom workflows wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
@@ -54,7 +65,7 @@ help: ## List the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 	@echo "Arguments: DEMO_ARGS, TEST_ARGS, BENCH_ARGS, for example make test TEST_ARGS='-k numeric'"
 
-demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
+demo: $(EXTENSION) ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
 
 PAGE := examples/service/page
@@ -63,18 +74,19 @@ service: build ## Run the example service, its database and suppliers (SERVICE_A
 	    echo "npm cannot install flechette: the live page says so, all else works"
 	@$(PY) -m examples.service $(SERVICE_ARGS)
 
-service-restarts: build ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian
+service-restarts: release ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian
 	@for server in gunicorn granian; do \
 	    $(PY) -m examples.service.restarts --server $$server --restarts $(or $(RESTARTS),100) || exit 1; done
 
-load: build ## Load the service, and the same routes on asyncpg and in Flask (LOAD_ARGS="--parts cached")
+load: release ## Load the service, and the same routes on asyncpg and in Flask (LOAD_ARGS="--parts cached")
 	@$(PY) -m examples.service.load $(LOAD_ARGS)
 
 service-faults: build ## Let each part of the service fail under load, and check every answer (SERVICE_FAULTS_ARGS)
 	@$(PY) -m examples.service.faults $(SERVICE_FAULTS_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
-	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)
+	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) \
+	    $(or $(TEST_ARGS),--budget)
 
 test-thorough: build drain ## Run the tests of many combinations: faults, interrupts, broken files, suites
 	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(THOROUGH) $(TEST_ARGS)
@@ -92,7 +104,8 @@ coverage: build drain ## Count the lines and branches that make test runs (TEST_
 	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
-test-long: soak soak-serve faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
+test-long: soak soak-serve chaos-hour differential faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
+	@$(PY) -m pytest $(TEST_PROCESSES) --every-loop $(addprefix --ignore=,$(APART)) tests
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 
@@ -104,7 +117,7 @@ test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
 
 libraries: build ## Run other libraries on their usual driver and on Colonnade
-	@$(UV) sync --quiet --frozen --inexact --group libraries || \
+	@$(UV) sync --quiet $(SYNC) --group libraries || \
 	    echo "The group of libraries cannot be installed: what is missing is skipped"
 	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
 
@@ -112,40 +125,43 @@ test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYT
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART))" \
 	    TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
 
-bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
+bench: release drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
 
-performance: build drain ## Measure everything, and write docs/performance.md (PERFORMANCE_SCALE=1)
+performance: release drain ## Measure everything, and write docs/performance.md (PERFORMANCE_SCALE=1)
 	@$(PY) -m benches.performance --scale $(or $(PERFORMANCE_SCALE),1) $(PERFORMANCE_ARGS)
 
-instructions: build ## Count instructions per value and query, and compare with the record
+instructions: release ## Count instructions per value and query, and compare with the record
 	@$(PY) -m benches.instructions
 
-instructions-record: build ## Count them, and rewrite the record
+instructions-record: release ## Count them, and rewrite the record
 	@$(PY) -m benches.instructions --record
 
 docs: build ## Run every Python snippet of the README and docs
 	@$(PY) -m pytest -q tests/docs
 
 site: build ## Build the documentation site in build/site
-	@$(UV) sync --quiet --frozen --inexact --group site
+	@$(UV) sync --quiet $(SYNC) --group site
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --config-file website/mkdocs.yml
 
 site-check: site ## Check the site: names, links, snippets, and every page in Chromium, if there is one
 	@$(PY) -m pytest -q tests/docs/test_site.py
 	@$(PY) -m tools.look_at_site build/site
 
-build: $(BUILD_STAMP) ## Make .venv and build the extension in release
+build: $(BUILT) ## Make .venv with all packages, and build the extension for work
 
-format: $(BUILD_STAMP) ## Format Rust and Python, fix what the linter can fix
+release: $(PACKAGES) $(RELEASE) ## The same with the extension of a release, for figures
+
+format: $(BUILT) ## Format Rust and Python, fix what the linter can fix
 	@cargo fmt --all
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
-sync: $(BUILD_STAMP) ## Generate error classes, the blocking API, tables of types, notices
+sync: $(BUILT) ## Generate error classes, the blocking API, tables of types, notices
 	@$(PY) -m tools.sqlstates
 	@$(PY) -m tools.unasync
 	@$(PY) -m tools.type_table
+	@$(PY) -m tools.accepted_differences
 	@$(PY) -m tools.notices
 	@$(PY) -m tools.index_page
 
@@ -165,10 +181,16 @@ soak: build ## Cancel, kill, interrupt and restart for a long time: SOAK_OPERATI
 chaos: build ## Disturb queues of jobs: CHAOS_JOBS=1000000 CHAOS_SEED CHAOS_LAYOUT=rows|segments CHAOS_MODE
 	@$(PY) -W error -m tests.jobs.chaos
 
+chaos-hour: build ## Disturb queues of jobs for an hour, in all modes and layouts (CHAOS_MINUTES)
+	@CHAOS_MINUTES=$(or $(CHAOS_MINUTES),60) $(PY) -W error -m tests.jobs.chaos
+
 soak-serve: build ## Cut, reset and stall tables over HTTP: SOAK_ARGS="--tries 10000 --seed 1"
 	@$(PY) -W error -m tests.serve.soak $(SOAK_ARGS)
 
-bench-serve: build ## Measure exports over HTTP, and pings beside them (BENCH_ARGS)
+differential: build ## Send 100,000 values in and out by every way: DIFFERENTIAL_ARGS="--triples 1000 --seed 1"
+	@$(PY) -m tests.differential $(DIFFERENTIAL_ARGS)
+
+bench-serve: release ## Measure exports over HTTP, and pings beside them (BENCH_ARGS)
 	@$(PY) -m benches.serve $(BENCH_ARGS)
 
 faults: build ## Run every exchange through every fault at every message (FAULTS_ARGS)
@@ -176,7 +198,7 @@ faults: build ## Run every exchange through every fault at every message (FAULTS
 
 # The tools for a release, and the environment's programs on PATH.
 release-tools: build
-	@$(UV) sync --quiet --frozen --inexact --group release
+	@$(UV) sync --quiet $(SYNC) --group release
 
 wheels: release-tools ## Build the wheels and the sdist into dist (WHEELS_ARGS="--pythons 3.14 --targets ...")
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels $(WHEELS_ARGS)
@@ -238,35 +260,50 @@ ci: ## Run what continuous integration runs
 	@.ci/run
 
 # The parts of check, each one a stage of .ci/run.
-fmt-check: $(BUILD_STAMP)
+fmt-check: $(BUILT)
 	@cargo fmt --all --check
 	@$(PY) -m ruff format --quiet --diff .
 
-lint: $(BUILD_STAMP)
+lint: $(BUILT)
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(PY) -m ruff check --quiet .
 
-types: $(BUILD_STAMP)
+types: $(BUILT)
 	@$(PY) -m mypy --no-error-summary
 	@$(PY) -m mypy.stubtest --allowlist tools/stubtest-allowlist.txt --ignore-unused-allowlist colonnade._core
 
-pyright: $(BUILD_STAMP)
+pyright: $(BUILT)
 	@$(PY) -m pyright --pythonpath $(PY)
 
-tidy: $(BUILD_STAMP)
+tidy: $(BUILT)
 	@$(PY) -m pytest -q tests/tidy
 
-drift: $(BUILD_STAMP)
+drift: $(BUILT)
 	@$(UV) lock --quiet --check
 	@$(PY) -m tools.sqlstates --check
 	@$(PY) -m tools.unasync --check
 	@$(PY) -m tools.type_table --check
+	@$(PY) -m tools.accepted_differences --check
 	@$(PY) -m tools.notices --check
 	@$(PY) -m tools.index_page --check
 
-$(BUILD_STAMP): $(BUILD_INPUTS) $(TOOLS_STAMP) | need-cargo
-	@echo "Building: packages into .venv, the extension in release (about a minute the first time)"
-	@$(UV) sync --quiet --frozen
+# What each stamp stands for: the packages of the demo, those of every other task, and the extension
+# of a profile. The package holds one extension at a time, so each removes the other's stamp.
+$(DEMO_PACKAGES): pyproject.toml uv.lock $(TOOLS_STAMP)
+	@echo "Installing the packages of the demo into .venv"
+	@$(UV) sync $(SYNC) --no-default-groups --group demo
+	@touch $@
+
+$(PACKAGES): $(DEMO_PACKAGES)
+	@echo "Installing the packages of tests, checks and benchmarks into .venv"
+	@$(UV) sync $(SYNC)
+	@touch $@
+
+.venv/%.extension: $(EXTENSION_INPUTS) $(DEMO_PACKAGES) | need-cargo
+	@echo "Building the extension, profile $* (the first time: $(TIME_OF_$*))"
+	@rm -f .venv/*.extension
+	@MATURIN_NO_MISSING_BUILD_BACKEND_WARNING=1 COLONNADE_PROFILE=$* VIRTUAL_ENV="$(CURDIR)/.venv" PATH="$(CURDIR)/.tools/bin:$$PATH" \
+	    .venv/bin/maturin develop --uv --group build --profile $*
 	@touch $@
 
 $(TOOLS_STAMP):
@@ -276,5 +313,4 @@ $(TOOLS_STAMP):
 
 .PHONY: need-cargo
 need-cargo:
-	@command -v cargo >/dev/null || { echo "cargo was not found: Colonnade's core is built with" \
-	    "Rust 1.88 or newer, from https://rustup.rs or the system's packages." >&2; exit 1; }
+	@python=$$(tools/find-python) && "$$python" tools/build_backend.py

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from colonnade import embedded
@@ -15,6 +17,7 @@ from colonnade.embedded._binaries import BIN_VARIABLE
 from tests.support import older_servers, releases
 from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
 from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
+from tools import budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -25,8 +28,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+# On a crowded machine, values take their time; a test sets its own settings on top of these.
+hypothesis.settings.register_profile(
+    "colonnade", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("colonnade")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--server=13``, which runs every test against that major version."""
+    """Add ``--server=13``, to test against that major version, and ``--every-loop``."""
+    parser.addoption(
+        "--every-loop",
+        action="store_true",
+        help="run every asynchronous test on both loops, not only those that are marked",
+    )
+    parser.addoption(
+        "--budget",
+        action="store_true",
+        help="print the seconds of each folder of tests beside its budget",
+    )
     parser.addoption(
         "--server",
         type=int,
@@ -37,6 +57,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the servers of the chosen version the only ones that are found."""
+    if config.getoption("--budget") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(budget.FolderTimes())
     major = config.getoption("--server")
     if major is None:
         return
@@ -50,6 +72,32 @@ def pytest_configure(config: pytest.Config) -> None:
     except releases.NotToBeHadError as error:
         raise pytest.UsageError(f"PostgreSQL {major}: {error}") from error
     os.environ[BIN_VARIABLE] = str(directory)
+
+
+def pytest_collection_finish() -> None:
+    """Take what the collection has made out of every later garbage collection.
+
+    Twenty thousand tests and the libraries that they import are millions of objects: a full
+    collection, which some tests make, took half a second each time.
+    """
+    _collect_for_the_last_time()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Do so again after each file: its tests have imported and remembered more."""
+    if nextitem is None or nextitem.path != item.path:
+        _collect_for_the_last_time()
+
+
+def _collect_for_the_last_time() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: one of them mostly waits for its server."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_report_header() -> str:
@@ -82,15 +130,25 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Run every asynchronous test on asyncio's own loop and on uvloop's."""
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run asynchronous tests on asyncio's own loop or on uvloop's, some on both.
+
+    Loops differ below the driver's transports. So tests of connecting, TLS, flow and cancellation
+    have the mark `every_loop`; of the others, half run on each.
+    """
     factories: dict[str, Callable[[], asyncio.AbstractEventLoop]]
     factories = {"asyncio": asyncio.new_event_loop}
     with contextlib.suppress(ImportError):
         import uvloop
 
         factories["uvloop"] = uvloop.new_event_loop
-    return factories
+    if config.getoption("--every-loop") or item.get_closest_marker("every_loop"):
+        return factories
+    names = sorted(factories)
+    name = names[len(item.name) % len(names)]
+    return {name: factories[name]}
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,12 @@
-"""Finds and runs the Python blocks of a Markdown page.
+"""Finds and runs the Python blocks and the shell blocks of a Markdown page.
 
-The blocks of a page run from top to bottom in one namespace, on one event loop, with top-level
-``await`` as in a notebook. A block that cannot run says why on its fence:
+The blocks of a page run from top to bottom, those of Python in one namespace, on one event loop,
+with top-level ``await`` as in a notebook, and those of ``sh`` as they stand, in a shell. A block
+that cannot run says why on its fence:
 
     ```python no-run: needs a cluster of three machines
 
-A block ``text output`` behind a Python block is what that block prints. A line ``...`` stands for
+A block ``text output`` behind another block is what that block prints. A line ``...`` stands for
 any lines, and ``...`` within a line for any characters.
 """
 
@@ -18,13 +19,16 @@ import contextlib
 import inspect
 import io
 import re
+import subprocess
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+)(?P<info>.*)$")
 _OUTPUT = "text output"
 _AS_IT_IS = contextlib.nullcontext()
+_LANGUAGES = {"python": "python", "py": "python", "sh": "sh"}
 _NO_RUN = re.compile(r"no-run(?:: *(?P<reason>\S.*))?$")
 
 
@@ -34,7 +38,7 @@ class SnippetError(Exception):
 
 @dataclass(frozen=True)
 class Snippet:
-    """One Python block: its text, its first line's number, the reason if it is not run.
+    """One block: its text, its first line's number, the reason if it is not run.
 
     `output` is what the page says that it prints, if it says so.
     """
@@ -44,15 +48,16 @@ class Snippet:
     source: str
     no_run_reason: str | None
     output: str | None = None
+    language: str = "python"
 
 
 def snippets(path: Path) -> list[Snippet]:
-    """The page's Python blocks, in order; raises for a fence that breaks the rules."""
+    """The page's blocks of Python and sh, in order; raises for a fence that breaks the rules."""
     found: list[Snippet] = []
     opening: re.Match[str] | None = None
     body: list[str] = []
     first_line = 0
-    printable = False  # Nothing but empty lines stands between here and a Python block.
+    printable = False  # Nothing but empty lines stands between here and such a block.
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
         if opening is None:
@@ -61,9 +66,10 @@ def snippets(path: Path) -> list[Snippet]:
             printable = printable and (fence is not None or not line.strip())
         elif fence and fence["ticks"] == opening["ticks"] and not fence["info"].strip():
             language, _, options = opening["info"].strip().partition(" ")
-            if language in {"python", "py"}:
+            if language in _LANGUAGES:
                 reason = _no_run_reason(options.strip(), f"{path}:{first_line - 1}")
-                found.append(Snippet(path, first_line, "\n".join(body) + "\n", reason))
+                snippet = Snippet(path, first_line, "\n".join(body) + "\n", reason)
+                found.append(replace(snippet, language=_LANGUAGES[language]))
                 printable = True
             elif opening["info"].strip() == _OUTPUT:
                 if not printable:
@@ -89,8 +95,11 @@ def _no_run_reason(options: str, where: str) -> str | None:
     return match["reason"]
 
 
-def run_page(path: Path) -> int:
-    """Runs the page's blocks and returns how many ran; tracebacks point into the page."""
+def run_page(path: Path, shell: Mapping[str, str] | None = None) -> int:
+    """Runs the page's blocks and returns how many ran; tracebacks point into the page.
+
+    `shell` is the environment of the blocks of sh; without it, they are not run.
+    """
     namespace: dict[str, object] = {
         "__builtins__": builtins,
         "__file__": str(path),
@@ -99,6 +108,11 @@ def run_page(path: Path) -> int:
     ran = 0
     with asyncio.Runner() as runner:
         for snippet in snippets(path):
+            if snippet.language == "sh":
+                if shell is not None and snippet.no_run_reason is None:
+                    _compare(snippet, run_in_shell(snippet, shell))
+                    ran += 1
+                continue
             code = _compiled(snippet)
             if snippet.no_run_reason is not None:
                 continue
@@ -112,6 +126,24 @@ def run_page(path: Path) -> int:
             _compare(snippet, printed.getvalue())
             ran += 1
     return ran
+
+
+def run_in_shell(snippet: Snippet, environment: Mapping[str, str]) -> str:
+    """Runs a block of sh as it stands, and returns what it prints to standard output.
+
+    Raises for a command that fails, and for a variable that is not set: `$1` in double quotes is
+    one, and was meant for the server.
+    """
+    command = ["bash", "-euo", "pipefail", "-c", snippet.source]
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise SnippetError(
+            f"{snippet.path}:{snippet.line}: exit status {done.returncode} of\n{snippet.source}"
+            f"{done.stderr.decode(errors='replace')}"
+        )
+    return done.stdout.decode()
 
 
 def _compare(snippet: Snippet, printed: str) -> None:

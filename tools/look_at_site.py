@@ -16,6 +16,7 @@ import contextlib
 import functools
 import http.server
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -69,13 +70,23 @@ def pages_of(site: Path) -> list[str]:
 async def look(
     program: str, site: Path, pages: Sequence[str], shots: Path | None = None
 ) -> list[Complaint]:
-    """Look at pages of a site in all views."""
+    """Look at pages of a site in all views, with a browser for each processor."""
+    unseen = iter(pages)
     with _served(site) as address:
-        async with Browser.started(program) as browser:
-            page = await browser.page()
-            found = [await _visited(page, address, path, shots) for path in pages]
-            found.append(await _searched(page, address))
-    return [complaint for complaints in found for complaint in complaints]
+
+        async def looked_on() -> list[list[Complaint]]:
+            # A page in the background does not animate, so each page has a browser to itself.
+            async with Browser.started(program) as browser:
+                page = await browser.page()
+                return [await _visited(page, address, path, shots) for path in unseen]
+
+        async def searched() -> list[list[Complaint]]:
+            async with Browser.started(program) as browser:
+                return [await _searched(await browser.page(), address)]
+
+        lanes = [looked_on() for _ in range(os.cpu_count() or 1)]
+        found = await asyncio.gather(*lanes, searched())
+    return [complaint for lane in found for complaints in lane for complaint in complaints]
 
 
 @contextlib.contextmanager

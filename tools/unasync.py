@@ -58,6 +58,7 @@ CODE = {
     "_supply.asyncio": "_supply.threads",
     "_gather.asyncio": "_gather.threads",
     "_tasks.asyncio": "_tasks.threads",
+    "_tasks.hub_asyncio": "_tasks.hub_threads",
     # A pool's blocking `acquire` returns the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
     "PoolAcquireContext(self, self._lent, timeout, priority)": "self._lent(timeout, priority)",
@@ -74,6 +75,7 @@ CODE = {
     "colonnade.Pool": "colonnade.sync.Pool",
     "colonnade.create_pool": "colonnade.sync.create_pool",
     "from colonnade import jobs": "from colonnade.jobs import sync as jobs",
+    "pytestmark = pytest.mark.every_loop": "",
 }
 
 # Comments and strings follow the table's distinctive words; a keyword is prose unless code follows.

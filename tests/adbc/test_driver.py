@@ -60,6 +60,25 @@ def test_queries_and_parameters(connection: Connection) -> None:
         assert cursor.adbc_execute_schema("SELECT 1::int2 AS a") == pa.schema({"a": pa.int16()})
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_a_command_runs_for_every_row_of_parameters(dsn: str, *, autocommit: bool) -> None:
+    """With `execute`, whether its results are read or not, as the genuine driver does."""
+    rows = pa.table({"a": [1, 2, 3]})
+    for driver in (adbc, peer):
+        with driver.connect(dsn, autocommit=autocommit) as connection:
+            with connection.cursor() as cursor:
+                cursor.execute(f"CREATE TABLE {TABLE} (a int8)")
+            with connection.cursor() as cursor:
+                cursor.execute(f"INSERT INTO {TABLE} VALUES ($1)", rows)
+            if not autocommit:
+                connection.commit()
+            assert count(dsn) == 3
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP TABLE {TABLE}")
+            if not autocommit:
+                connection.commit()
+
+
 TEXTS = {
     "timestamp": "2000-01-03 00:00:00",
     "timestamptz": "2000-01-03 00:00:00+00",
@@ -285,7 +304,7 @@ def test_options(dsn: str) -> None:
 
 def test_without_the_driver_manager(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "adbc_driver_manager", None)
-    with pytest.raises(ImportError, match=r"colonnade\[adbc\]"):
+    with pytest.raises(ImportError, match=r"adbc-driver-manager>="):
         adbc.connect(dsn)
 
 

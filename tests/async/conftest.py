@@ -10,7 +10,7 @@ import pytest
 
 import colonnade
 from colonnade import embedded
-from tests.support.leftovers import BackendWatch, open_sockets, tcp_sockets_since
+from tests.support.leftovers import BackendWatch, Leftovers
 from tests.support.proxy import Proxy
 from tests.support.servers import PASSWORD_ROLES, enable_tls
 
@@ -46,20 +46,18 @@ def tls_server(certificates: Certificates) -> Iterator[embedded.Server]:
 @pytest.fixture(autouse=True)
 async def nothing_left(watch: BackendWatch) -> AsyncIterator[None]:
     """Check that no test leaves tasks, sockets or backends behind."""
-    sockets = open_sockets()
-    backends = watch.backends()
+    leftovers = Leftovers(watch)
     yield
     # async-only: begin
     assert asyncio.all_tasks() == {asyncio.current_task()}
     # async-only: end
     give_up = time.monotonic() + _END_SECONDS_MAX
-    while tcp_sockets_since(sockets) or watch.backends().keys() - backends.keys():
+    while found := leftovers.found():
         # Sockets and backends end a moment after the request.
         await asyncio.sleep(0.002)
         if time.monotonic() > give_up:
             break
-    assert tcp_sockets_since(sockets) == set()
-    assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}
+    assert found == []
 
 
 @pytest.fixture

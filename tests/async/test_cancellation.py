@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Call = Callable[[colonnade.Connection], Awaitable[object]]
 
+pytestmark = pytest.mark.every_loop
+
 MANY = "SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i"
 
 

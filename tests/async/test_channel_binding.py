@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tests.support.authority import Key
     from tests.support.tls_shim import Certificates
 
+pytestmark = pytest.mark.every_loop
+
 _SECONDS_MAX = 20.0
 WORDS = ("disable", "prefer", "require")
 FAILURES = (colonnade.PostgresError, colonnade.InterfaceError, RemoteProtocolError, OSError)

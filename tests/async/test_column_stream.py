@@ -9,6 +9,8 @@ import pytest
 import colonnade
 from colonnade.errors import InterfaceError, NumericValueOutOfRangeError
 
+pytestmark = pytest.mark.every_loop
+
 MANY = "SELECT i, repeat('x', 100) AS t FROM generate_series(1, 100000) i"
 
 

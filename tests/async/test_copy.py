@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.every_loop
+
 
 @pytest.fixture
 async def table(connection: colonnade.Connection) -> str:

@@ -191,8 +191,6 @@ async def test_a_generated_column_that_becomes_a_plain_one(
     await connection.execute("ALTER TABLE odd ADD b int")
     await connection.copy_records_to_table("odd", records=[(2, 3)])
     await connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (a int, g int)")
-    with pytest.raises(EncodeError, match="row 0 has 2 values, and 1 column is copied"):
-        await connection.copy_records_to_table("odd", records=[(1, 2)])
     await connection.copy_records_to_table("odd", records=[(1, 2)])
     await connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (g int)")
     assert await connection.copy_records_to_table("odd", records=[(5,)]) == "COPY 1"

@@ -1,4 +1,8 @@
-"""COPY into columns of types that the server accepts only as text, and of every other type."""
+# async-only: file
+"""COPY into columns of types that the server accepts only as text, and of every other type.
+
+The core converts values, alike in both colours.
+"""
 
 from __future__ import annotations
 

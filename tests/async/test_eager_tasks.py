@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from tests.support.proxy import Proxy
 
 FACTORY: Any = getattr(asyncio, "eager_task_factory", None)
-pytestmark = pytest.mark.skipif(FACTORY is None, reason="eager tasks came with Python 3.12")
+pytestmark = [
+    pytest.mark.every_loop,
+    pytest.mark.skipif(FACTORY is None, reason="eager tasks came with Python 3.12"),
+]
 _SECONDS_MAX = 30.0
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 DEADLINE_S = 10.0
 ROW_BYTES = 1000
 # The overhead of a row on the wire: tag and length, number of columns, length of the value.

@@ -16,6 +16,8 @@ from tests.support.faults import Fault, Kind, Way
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.every_loop
+
 _BOUND_S = 30.0
 _KINDS = [
     *(Kind.CUT, Kind.RESET_INSIDE, Kind.DROP),

@@ -10,6 +10,8 @@ import pytest
 import colonnade
 from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 MANY = 30_000
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from tests.support.scripted_server import Step
 
+pytestmark = pytest.mark.every_loop
+
 DEADLINE_S = 10.0
 SYNC = ReadMessage(b"S")
 INT4, TEXT, RECORD = 23, 25, 2249

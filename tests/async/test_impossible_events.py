@@ -13,6 +13,8 @@ from colonnade.errors import InterfaceError, InternalClientError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.every_loop
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "columns": lambda c: c.fetch_columns("SELECT 1"),
     "script": lambda c: c.copy_columns_to_table("t", {"a": [1]}, create=True),

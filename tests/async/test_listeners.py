@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.support.leftovers import BackendWatch
     from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 CHANNELS = "SELECT coalesce(string_agg(c, ',' ORDER BY c), '') FROM pg_listening_channels() AS c"
 RAISE = "DO $$ BEGIN RAISE WARNING 'mind the gap'; END $$"
 

@@ -10,6 +10,8 @@ import pytest
 
 import colonnade
 
+pytestmark = pytest.mark.every_loop
+
 BLOCK_S = 0.02
 
 

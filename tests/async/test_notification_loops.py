@@ -13,6 +13,8 @@ from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 if TYPE_CHECKING:
     from tests.support.leftovers import BackendWatch
 
+pytestmark = pytest.mark.every_loop
+
 
 async def test_a_loop_ends_after_so_many(connection: colonnade.Connection) -> None:
     async with connection.notifications("news", "more", stop_after=2, timeout=20) as notes:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.support.leftovers import BackendWatch
     from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 SECONDS_MAX = 20.0
 
 

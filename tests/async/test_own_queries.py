@@ -7,39 +7,21 @@ import io
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import colonnade
+from colonnade._core import TYPES
 from colonnade.errors import EncodeError, InterfaceError
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# The driver's internal queries use these types; the queries of the tests do not.
-BROKEN = (
-    "text",
-    "oid",
-    "bool",
-    "int2",
-    "int4",
-    "int8",
-    "name",
-    "char",
-    "regclass",
-    "regproc",
-    "json",
-    "jsonb",
-    "varchar",
-    "bpchar",
-    "float8",
-    "numeric",
-    "timestamptz",
-    "bytea",
-    "xid",
-    "pg_node_tree",
-    "aclitem",
-    "tid",
-)
+# All types but those of the tests' own values, and those that no column has.
+_HEALTHY = {"date", "uuid"}
+_PSEUDO = {"unknown", "cstring", "anyarray", "void"}
+BROKEN = tuple(line.name for line in TYPES if line.name not in _HEALTHY | _PSEUDO)
 AWAY = """
 ROLLBACK; DROP TABLE IF EXISTS made_of_own; DROP TYPE IF EXISTS pair_of_own, mood_of_own CASCADE;
 DROP DOMAIN IF EXISTS day_of_own;
@@ -192,19 +174,72 @@ async def test_rows_of_the_types_own_values(broken_link: colonnade.Connection) -
     assert await broken_link.fetch_plain(query, *args) == [row]
 
 
-async def test_a_plain_statement_that_is_stale(connection: colonnade.Connection) -> None:
-    await connection.execute("CREATE TEMP TABLE changing (a int4)")
+async def test_columns_of_which_some_are_the_owners(broken_link: colonnade.Connection) -> None:
+    link = broken_link
+    query = "SELECT 'a'::text AS theirs, $1::int8 AS own, $2::text AS text"
+    for _ in range(2):
+        columns = await link.fetch_plain_columns(query, 7, "x")
+        assert columns.to_pydict() == {"theirs": ["a"], "own": [7], "text": ["x"]}
+        columns = await link.fetch_plain_columns(query, 7, "x", owners=1)
+        assert columns.select("own", "text").to_pydict() == {"own": [7], "text": ["x"]}
+        with pytest.raises(ReachedError):
+            columns.to_pydict()
+    with pytest.raises(EncodeError):
+        await link.fetch_columns(query, 7, "x")
+    everything = await link.fetch_plain_columns(query, 7, "x", owners=10**9)
+    with pytest.raises(ReachedError):
+        everything["own"]
+
+
+async def test_columns_of_the_owner_are_decoded_whole(connection: colonnade.Connection) -> None:
+    await connection.set_type_codec(
+        *("text",),
+        schema="pg_catalog",
+        encoder=str,
+        decoder=str,
+        column_decoder=lambda columns: np.array(
+            [f"{value}!" for value in columns.to_pydict()["a"]]
+        ),
+    )
+    columns = await connection.fetch_plain_columns("SELECT 'x'::text AS a, 'y'::text", owners=1)
+    assert [columns[0].tolist(), columns[1].tolist()] == [["x!"], ["y"]]
+    await connection.reset_type_codec("text", schema="pg_catalog")
+
+
+async def test_a_type_of_the_owner_that_was_altered(
+    connection: colonnade.Connection, dsn: str
+) -> None:
+    await connection.execute("DROP TYPE IF EXISTS mood_of_plain; DROP TABLE IF EXISTS moods")
+    await connection.execute("CREATE TYPE mood_of_plain AS (a int4)")
+    await connection.execute("CREATE TABLE moods AS SELECT row(1)::mood_of_plain AS m, 2 AS n")
+    query = "SELECT m, n FROM moods"
+    first = await connection.fetch_plain_columns(query, owners=1)
+    elsewhere(dsn, "ALTER TYPE mood_of_plain ADD ATTRIBUTE b text")
+    again = await connection.fetch_plain_columns(query, owners=1)
+    assert [first.to_pydict()["n"], again.to_pydict()["n"]] == [[2], [2]]
+    assert "b" in str(again.to_arrow().schema.field("m").type)
+    await connection.execute("DROP TABLE moods; DROP TYPE mood_of_plain")
+
+
+async def test_a_plain_statement_that_is_stale(connection: colonnade.Connection, dsn: str) -> None:
+    await connection.execute("DROP TABLE IF EXISTS changing; CREATE TABLE changing (a int4)")
     query = "SELECT * FROM changing"
     assert await connection.fetch_plain(query) == []
-    await connection.execute("ALTER TABLE changing ADD b text DEFAULT 'x'")
+    elsewhere(dsn, "ALTER TABLE changing ADD b text DEFAULT 'x'")
     await connection.execute("INSERT INTO changing VALUES (1)")
     assert await connection.fetch_plain(query) == [(1, "x")]
     await connection.execute("DEALLOCATE ALL")
     assert await connection.fetch_plain(query) == [(1, "x")]
     async with connection.transaction():
         await connection.execute("ALTER TABLE changing DROP b")
-        with pytest.raises(colonnade.PostgresError, match="cached statement plan is invalid"):
-            await connection.fetch_plain(query)
+        assert await connection.fetch_plain(query) == [(1,)]
+    assert await connection.fetch_plain(query) == [(1,)]
+    elsewhere(dsn, "ALTER TABLE changing ADD c text")
+    await connection.execute("BEGIN")
+    with pytest.raises(colonnade.PostgresError, match="cached statement plan is invalid"):
+        await connection.fetch_plain(query)
+    await connection.execute("ROLLBACK")
+    await connection.execute("DROP TABLE changing")
 
 
 async def test_without_kept_statements(dsn: str) -> None:

@@ -1,4 +1,8 @@
-"""Every built-in type as a parameter, read back in rows and in columns."""
+# async-only: file
+"""Every built-in type as a parameter, read back in rows and in columns.
+
+The core converts values, alike in both colours.
+"""
 
 from __future__ import annotations
 

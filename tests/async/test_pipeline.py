@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 
 def tags(sent: bytes) -> str:
     """The tags of the sent messages."""

@@ -7,6 +7,7 @@ import asyncio
 
 # async-only: end
 import io
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -227,7 +228,8 @@ async def test_a_user_may_close_a_connection(dsn: str) -> None:
 
 async def test_every_query_method_of_a_connection_is_one_of_the_pool(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
-        assert await pool.execute("CREATE TEMPORARY TABLE numbers (n int)") == "CREATE TABLE"
+        await pool.execute("DROP TABLE IF EXISTS numbers")
+        assert await pool.execute("CREATE TABLE numbers (n int)") == "CREATE TABLE"
         assert await pool.execute("INSERT INTO numbers VALUES ($1), ($2)", 1, 2) == "INSERT 0 2"
         assert await pool.fetch("SELECT n FROM numbers ORDER BY n") == [(1,), (2,)]
         assert await pool.fetchrow("SELECT n FROM numbers WHERE n = $1", 2) == (2,)
@@ -236,6 +238,7 @@ async def test_every_query_method_of_a_connection_is_one_of_the_pool(dsn: str) -
         assert await pool.fetchmany("DELETE FROM numbers WHERE n = $1 RETURNING n", [(3,), (4,)])
         columns = await pool.fetch_columns("SELECT n FROM numbers ORDER BY n")
         assert columns["n"].tolist() == [1, 2]
+        assert await pool.execute("DROP TABLE numbers") == "DROP TABLE"
         assert pool.get_idle_size() == 1
         with pytest.raises(errors.UndefinedTableError):
             await pool.fetch("SELECT * FROM no_such_table")
@@ -338,7 +341,28 @@ async def test_old_connections_are_replaced(dsn: str) -> None:
         assert pool.get_stats().closed["max_lifetime"] == 3
 
 
+async def test_a_connection_grows_old_while_it_is_idle(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, max_lifetime=0.02) as pool:
+        pid = await pool.fetchval("SELECT pg_backend_pid()")
+        time.sleep(0.03)  # noqa: ASYNC251 - the loop is blocked, and its timers are late
+        assert await pool.fetchval("SELECT pg_backend_pid()") != pid
+
+
 # async-only: begin
+async def test_old_idle_connections_are_replaced_although_nobody_comes(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=2, max_size=2, max_lifetime=0.05) as pool:
+        await until(lambda: pool.get_stats().closed.get("max_lifetime", 0) >= 6)
+        await until(lambda: pool.get_size() == 2)
+        async with pool.acquire() as connection:
+            pid = connection.get_server_pid()
+            await asyncio.sleep(0.1)
+            assert await connection.fetchval("SELECT pg_backend_pid()") == pid
+    async with colonnade.create_pool(dsn, min_size=0, max_size=2, max_lifetime=0.05) as pool:
+        assert await pool.fetchval("SELECT 1") == 1
+        await until(lambda: pool.get_size() == 0)
+        assert pool.get_stats().closed == {"max_lifetime": 1}
+
+
 async def test_idle_connections_above_the_floor_are_closed(dsn: str) -> None:
     async with colonnade.create_pool(
         dsn, min_size=1, max_size=4, max_inactive_connection_lifetime=0.05

@@ -17,6 +17,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+pytestmark = pytest.mark.every_loop
+
 
 async def _all_idle(pool: colonnade.Pool) -> None:
     await until(lambda: pool.get_idle_size() == pool.get_size() and not pool.get_stats().opening)

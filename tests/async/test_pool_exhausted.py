@@ -10,6 +10,8 @@ import pytest
 import colonnade
 from colonnade import PoolExhaustedError
 
+pytestmark = pytest.mark.every_loop
+
 
 async def test_nobody_waits_where_the_bound_is_zero(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=0, max_size=2, max_waiting=0) as pool:

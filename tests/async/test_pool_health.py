@@ -18,6 +18,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
 
+pytestmark = pytest.mark.every_loop
+
 _KILL = "SELECT pg_terminate_backend($1)"
 
 

@@ -12,6 +12,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     UndefinedTableError,
 )
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,9 +35,12 @@ async def pool(dsn: str, nothing_left: None) -> AsyncIterator[colonnade.Pool]:
         await pool.execute("DROP TABLE pool_schema")
 
 
-async def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.Pool) -> None:
-    await pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+async def test_a_plan_that_one_has_found_stale_is_stale_for_all(
+    pool: colonnade.Pool, dsn: str
+) -> None:
     async with pool.acquire() as one:
+        await one.fetch(_QUERY)
+        elsewhere(dsn, "ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
         # No connection knows of the change yet, and within a transaction a query cannot be
         # retried.
         with pytest.raises(InvalidCachedStatementError):
@@ -46,23 +50,45 @@ async def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.
             assert await other.fetch(_QUERY) == [(1, "x")]
 
 
-async def test_a_type_that_one_has_found_altered_is_altered_for_all(pool: colonnade.Pool) -> None:
+async def test_a_type_that_one_has_found_altered_is_altered_for_all(
+    pool: colonnade.Pool, dsn: str
+) -> None:
     query = "SELECT t FROM pool_schema AS t"
-    await pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+    elsewhere(dsn, "ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
     async with pool.acquire() as one:
         assert await one.fetchval(query) == (1, "x")
         async with pool.acquire() as other, other.transaction():
-            statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
-            assert await other.fetchval(statements, query) == 0
             assert await other.fetchval(query) == (1, "x")
 
 
 async def test_a_reload_is_one_for_all(pool: colonnade.Pool) -> None:
-    statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
-    async with pool.acquire() as one:
+    statements = "SELECT name FROM pg_prepared_statements WHERE statement = $1"
+    async with pool.acquire() as one, pool.acquire() as other:
+        (before,) = await other.fetch(statements, _QUERY)
         await one.reload_schema_state()
-        async with pool.acquire() as other:
-            assert await other.fetchval(statements, _QUERY) == 0
+        await other.fetch(_QUERY)
+        (after,) = await other.fetch(statements, _QUERY)
+        assert before != after
+
+
+async def test_a_change_by_one_is_known_to_all(pool: colonnade.Pool) -> None:
+    query = "SELECT t FROM pool_schema AS t"
+    async with pool.acquire() as one, pool.acquire() as other:
+        await one.execute("ALTER TABLE pool_schema RENAME COLUMN a TO c")
+        async with other.transaction():
+            assert dict((await other.fetchval(query)).items()) == {"c": 1}
+        async with one.transaction():
+            await one.execute("CREATE TEMP TABLE unrelated (a int)")
+            await one.execute("ALTER TABLE pool_schema ADD d int")
+            assert await one.fetchval(query) == (1, None)
+            raise_it = "SELECT 1 / 0"
+            with pytest.raises(colonnade.PostgresError):
+                await one.execute(raise_it)
+            await one.execute("ROLLBACK")
+            # What was rolled back was never seen by the other one.
+            assert await other.fetchval(query) == (1,)
+            await one.execute("BEGIN")
+        assert await one.fetchval(query) == (1,)
 
 
 async def test_other_errors_do_not_affect_other_connections(pool: colonnade.Pool) -> None:

@@ -252,10 +252,15 @@ async def test_a_composite_that_changes(connection: colonnade.Connection) -> Non
     statement = await connection.prepare("SELECT $1::pg_temp.pair AS p")
     assert await statement.fetchval((1,)) == (1,)
     await connection.execute("ALTER TYPE pg_temp.pair ADD ATTRIBUTE b int")
-    with pytest.raises(EncodeError):
-        await statement.fetchval((1, 2))
-    fresh = await connection.prepare("SELECT $1::pg_temp.pair AS p")
-    assert await fresh.fetchval((1, 2)) == (1, 2)
+    assert await statement.fetchval((1, 2)) == (1, 2)
+    await connection.execute("ALTER TYPE pg_temp.pair RENAME ATTRIBUTE a TO c")
+    value = await statement.fetchval({"c": 1, "b": 2})
+    assert dict(value.items()) == {"c": 1, "b": 2}
+    async with connection.transaction():
+        async for (value,) in statement.cursor({"c": 1, "b": 2}):
+            assert dict(value.items()) == {"c": 1, "b": 2}
+    with pytest.raises(EncodeError, match="no field"):
+        await statement.fetchval({"a": 1, "b": 2})
 
 
 METHODS: list[tuple[str, tuple[Any, ...]]] = [

@@ -15,6 +15,8 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+pytestmark = pytest.mark.every_loop
+
 LIMIT_S = 60
 REFUSAL = "another operation is in progress"
 

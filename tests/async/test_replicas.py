@@ -17,6 +17,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.every_loop
+
 _SECONDS_MAX = 60.0
 _NOT_NOW = (errors.CannotConnectNowError, OSError)
 

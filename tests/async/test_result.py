@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ async def test_strings_for_parameters_declared_as_unknown(
         result = await connection.fetch_result(query, *row, parameter_types=[705] * 4)
         assert result.rows == [(dt.date(2024, 2, 29), 5, row[2], [1, 2])]
     await connection.execute("CREATE TEMP TABLE t (d date, n numeric)")
-    rows = [("2024-02-29", "1.50"), (dt.date(2024, 3, 1), 2), (None, None)]
+    rows = [("2024-02-29", "1.50"), ("2024-03-01", "2"), (None, None)]
     await connection.executemany("INSERT INTO t VALUES ($1, $2)", rows, parameter_types=[705, 705])
     found = await connection.fetchmany("SELECT $1::date", [("2024-02-29",)], parameter_types=[705])
     assert found == [(dt.date(2024, 2, 29),)]
@@ -134,6 +135,45 @@ async def test_strings_for_parameters_declared_as_unknown(
     assert str(total) == "3.50"
     with pytest.raises(colonnade.errors.EncodeError, match="NUL"):
         await connection.fetch_result("SELECT $1::text", "\0", parameter_types=[705])
+
+
+async def test_values_of_a_series_declared_as_unknown(connection: colonnade.Connection) -> None:
+    """Whatever one run takes, many take: beside strings, values of the type that is inferred."""
+    kinds: dict[str, list[Any]] = {
+        "int4": ["7", 8],
+        "float8": ["0.1", 0.1 + 0.2],
+        "numeric": [Decimal("1.50"), "1.50", 3],
+        "timestamptz": [dt.datetime(2024, 2, 3, 4, 5, 6, 7, dt.UTC), "2024-02-03 04:05+05"],
+        "interval": [dt.timedelta(days=-1, seconds=2), "1 mon"],
+        "int4[]": [[1, None], "{2}", None],
+        "text": ["it's", "NULL", None],
+        "bytea": [b"\0\xff", "\\x00"],
+        "daterange": [colonnade.Range(dt.date(2024, 2, 3), None), "empty"],
+        "point": [colonnade.Point(1, 2.5), "(1,2)"],
+        "jsonb": ['{"a": 1}', None],
+    }
+    await connection.execute("SET intervalstyle = 'sql_standard'; SET datestyle = 'SQL, DMY'")
+    for kind, values in kinds.items():
+        query, sets = f"SELECT ($1::{kind})::text", [(value,) for value in values]
+        many = await connection.fetchmany(query, sets, parameter_types=[705])
+        single = [
+            await connection.fetchval(f"SELECT ($1::{kind})::text", value)
+            if not isinstance(value, str)
+            else (await connection.fetchmany(query, [(value,)], parameter_types=[705]))[0][0]
+            for value in values
+        ]
+        assert [row[0] for row in many] == single
+    # The table's own type, with no cast that would settle it.
+    await connection.execute("CREATE TEMP TABLE t (d date, n numeric)")
+    rows = [("03/02/2024", 1), (dt.date(2024, 2, 3), "2.50"), (None, Decimal("1E+3"))]
+    await connection.executemany("INSERT INTO t VALUES ($1, $2)", rows, parameter_types=[705] * 2)
+    found = await connection.fetch("SELECT d, n FROM t")
+    day = dt.date(2024, 2, 3)
+    assert found == [(day, Decimal(1)), (day, Decimal("2.50")), (None, Decimal(1000))]
+    with pytest.raises(colonnade.errors.EncodeError, match=r"element #1 .*numeric: 'x'|got bytes"):
+        await connection.executemany(
+            "INSERT INTO t VALUES ($1, $2)", [("1", 1), (None, b"x")], parameter_types=[705] * 2
+        )
 
 
 async def test_a_statement_is_kept_for_each_declaration(dsn: str) -> None:

@@ -16,6 +16,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.every_loop
+
 #: The only errors that a caller may get while the server restarts.
 AWAY = (
     errors.PostgresConnectionError,

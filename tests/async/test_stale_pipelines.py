@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import colonnade
 from colonnade.errors import FeatureNotSupportedError, InvalidSQLStatementNameError
+from tests.support.elsewhere import elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 ALL = "SELECT * FROM changing ORDER BY 1"
 
 
 @pytest.fixture
-async def table(connection: colonnade.Connection) -> colonnade.Connection:
-    await connection.execute("CREATE TEMP TABLE changing (a int)")
+async def table(connection: colonnade.Connection) -> AsyncIterator[colonnade.Connection]:
+    await connection.execute("DROP TABLE IF EXISTS changing; CREATE TABLE changing (a int)")
     await connection.execute("INSERT INTO changing VALUES ($1)", 1)
     assert await connection.fetch(ALL) == [(1,)]
-    return connection
+    yield connection
+    await connection.execute("DROP TABLE changing")
 
 
-async def test_reads_are_repeated(table: colonnade.Connection) -> None:
-    await table.execute("ALTER TABLE changing ADD b text")
+async def test_reads_are_repeated(table: colonnade.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     async with table.pipeline() as pipeline:
         first = pipeline.fetch(ALL)
         between = pipeline.fetchval("SELECT 7")
@@ -40,10 +47,10 @@ async def test_statements_that_were_deallocated(table: colonnade.Connection) -> 
     assert await table.fetchval("SELECT array_agg(a) FROM changing") == [1, 2, 3]
 
 
-async def test_a_write_is_not_put_behind_another(table: colonnade.Connection) -> None:
+async def test_a_write_is_not_put_behind_another(table: colonnade.Connection, dsn: str) -> None:
     returning = "INSERT INTO changing SELECT max(a) + 1 FROM changing RETURNING *"
     await table.fetch(returning)
-    await table.execute("ALTER TABLE changing ADD b text")
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     async with table.pipeline() as pipeline:
         overtaken = pipeline.fetch(returning)
         doubled = pipeline.execute("UPDATE changing SET a = a * $1", 10)
@@ -57,16 +64,16 @@ async def test_a_write_is_not_put_behind_another(table: colonnade.Connection) ->
     assert again.result() == [(22, None)]
 
 
-async def test_within_a_transaction_it_is_an_error(table: colonnade.Connection) -> None:
-    await table.execute("ALTER TABLE changing ADD b text")
+async def test_within_a_transaction_it_is_an_error(table: colonnade.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     with pytest.raises(FeatureNotSupportedError):
         async with table.transaction(), table.pipeline() as pipeline:
             pipeline.fetch(ALL)
     assert await table.fetch(ALL) == [(1, None)]
 
 
-async def test_a_transaction_that_the_pipeline_began(table: colonnade.Connection) -> None:
-    await table.execute("ALTER TABLE changing ADD b text")
+async def test_a_transaction_that_the_pipeline_began(table: colonnade.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     async with table.pipeline() as pipeline:
         pipeline.execute("BEGIN")
         stale = pipeline.fetch(ALL)

@@ -12,6 +12,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     InvalidSQLStatementNameError,
 )
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,11 +76,13 @@ async def test_in_a_series_too(procedure: colonnade.Connection) -> None:
 
 async def test_a_series_whose_rows_cannot_be_read(dsn: str) -> None:
     async with await colonnade.connect(dsn, statement_cache_size=0) as connection:
-        await connection.execute("CREATE TEMP TABLE written_widely (a int)")
+        await connection.execute("DROP TABLE IF EXISTS written_widely")
+        await connection.execute("CREATE TABLE written_widely (a int)")
         assert await connection.fetchmany(ADD, [(1,)]) == [(1,)]
-        await connection.execute("ALTER TABLE written_widely ADD b text")
+        elsewhere(dsn, "ALTER TABLE written_widely ADD b text")
         with pytest.raises(InvalidCachedStatementError, match="it has run"):
             await connection.fetchmany(ADD, [(2,)])
         assert await connection.fetchmany(ADD, [(3,)]) == [(3, None)]
         found = await connection.fetchval("SELECT array_agg(a) FROM written_widely")
         assert found == [1, 2, 3]
+        await connection.execute("DROP TABLE written_widely")

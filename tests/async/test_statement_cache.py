@@ -8,6 +8,7 @@ import pytest
 
 import colonnade
 from colonnade.errors import InvalidCachedStatementError, InvalidSQLStatementNameError
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -102,14 +103,29 @@ async def test_a_table_that_changes(connection: colonnade.Connection) -> None:
 
 
 async def test_a_table_that_changes_within_a_transaction(connection: colonnade.Connection) -> None:
-    await connection.execute("CREATE TEMPORARY TABLE t (a int)")
-    assert await connection.fetch("SELECT * FROM t") == []
+    await connection.execute("CREATE TEMPORARY TABLE t (a int); INSERT INTO t VALUES (1)")
+    assert await connection.fetch("SELECT * FROM t") == [(1,)]
     await connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
-    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
-        await connection.fetch("SELECT * FROM t")
-    assert caught.value.safe_to_retry
+    assert await connection.fetch("SELECT * FROM t") == [(1, None)]
     await connection.execute("ROLLBACK")
-    assert await connection.fetch("SELECT * FROM t") == []
+    assert await connection.fetch("SELECT * FROM t") == [(1,)]
+
+
+async def test_a_table_that_another_connection_changes(
+    connection: colonnade.Connection, dsn: str
+) -> None:
+    await connection.execute("DROP TABLE IF EXISTS changed; CREATE TABLE changed (a int)")
+    assert await connection.fetch("SELECT * FROM changed") == []
+    elsewhere(dsn, "ALTER TABLE changed ADD COLUMN b text")
+    await connection.execute("BEGIN")
+    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
+        await connection.fetch("SELECT * FROM changed")
+    assert caught.value.safe_to_retry
+    assert caught.value.is_outdated
+    assert "described anew the next time" in caught.value.__notes__[0]
+    await connection.execute("ROLLBACK")
+    assert await connection.fetch("SELECT * FROM changed") == []
+    await connection.execute("DROP TABLE changed")
 
 
 async def test_a_search_path_that_changes(connection: colonnade.Connection) -> None:

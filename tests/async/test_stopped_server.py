@@ -18,6 +18,8 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+pytestmark = pytest.mark.every_loop
+
 # The limit in seconds for giving up a query, instead of ten.
 RECOVERY_S = 0.4
 # Additional seconds for a busy machine.

@@ -14,6 +14,8 @@ from colonnade import tracing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+pytestmark = pytest.mark.every_loop
+
 PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
 
 

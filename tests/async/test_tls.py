@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Shims = Callable[[TlsVariant], TlsShim]
 
+pytestmark = pytest.mark.every_loop
+
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 # Kind of server -> the outcome of each mode: "tls", "plain", or an error's class.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.support.tls_shim import Certificates
 
+pytestmark = pytest.mark.every_loop
+
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "connecting.md"
 
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Shims = Callable[[TlsVariant], TlsShim]
 
+pytestmark = pytest.mark.every_loop
+
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:

@@ -30,6 +30,8 @@ from tests.support.scripted_server import (
 if TYPE_CHECKING:
     from tests.support.scripted_server import Step
 
+pytestmark = pytest.mark.every_loop
+
 REQUIRED = ("require", "verify-ca", "verify-full")
 ASKING = ("prefer", *REQUIRED)
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)

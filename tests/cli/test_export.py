@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from colonnade._extras import how_to_install
 from tests.cli.program import PROGRAM, environment, run, run_on_terminal
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def test_pyarrow_is_asked_for_where_it_is_needed(dsn: str, tmp_path: Path) -> No
     env = {"PYTHONPATH": str(hidden)}
     done = run(dsn, "export", "SELECT 1", "-o", str(tmp_path / "x.parquet"), env=env)
     assert done.returncode == 1
-    assert 'pip install "colonnade[cli,pyarrow]"' in done.stderr
+    assert how_to_install("pyarrow") in done.stderr
     assert run(dsn, "export", "SELECT 1", "-o", str(tmp_path / "x.csv"), env=env).returncode == 0
 
 
@@ -255,3 +256,25 @@ def numbers_of(part: Path) -> list[int]:
     opened = pa.ipc.open_file if part.suffix == ".arrow" else pa.ipc.open_stream
     with pa.memory_map(str(part)) as source:
         return list(opened(source).read_all()["n"].to_pylist())
+
+
+def test_control_characters_of_the_path_are_shown_as_escapes(dsn: str, tmp_path: Path) -> None:
+    name = "a\x1b[2Jb\x07\u202ec"
+    for place, words in (
+        (tmp_path / f"{name}.csv", ()),
+        (tmp_path / name, ("--order-by", "n")),
+    ):
+        done = run_on_terminal(dsn, "export", NUMBERS.format(rows=5), "-o", str(place), *words)
+        assert done.status == 0, done.err
+        assert place.exists()
+        assert r"a\x1b[2Jb\x07\u202ec" in done.err
+        assert "\x1b[2J" not in done.err
+        assert "\u202e" not in done.err
+
+
+def test_marks_of_direction_in_a_query_are_shown_as_escapes(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "query.sql"
+    path.write_text("SELECT 1 AS \u202enoitceted\u2066 FROM", encoding="utf-8")
+    done = run(dsn, "query", "-f", str(path))
+    assert done.returncode == 1
+    assert r"\u202enoitceted\u2066" in done.stderr

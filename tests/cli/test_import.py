@@ -320,6 +320,20 @@ def test_every_faulty_line_of_csv_is_named(
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
+def test_a_column_without_a_name(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    path = tmp_path / "frame.csv"
+    path.write_text(",a\n0,5\n")
+    done = run(dsn, "import", str(path), TABLE, "--create")
+    assert done.returncode == 1
+    assert f"{path}: column 1 has no name" in done.stderr
+    assert "or leave the column out: --skip ''" in done.stderr
+    done = run(dsn, "import", str(path), TABLE, "--create", "--skip", "")
+    assert done.returncode == 0, done.stderr
+    assert connection.fetchrow(f"SELECT * FROM {TABLE}") == (5,)
+
+
 FAULTY_CELLS = {
     "a NUL": ("t", ["x", "x\0y"], 'column "t", row 1, from Utf8 to text: the string has a NUL'),
     "jsonb": ("b", ["1", r'"\ud800"'], 'row 1, column "b": invalid input syntax for type json'),
@@ -349,14 +363,12 @@ def test_every_faulty_cell_is_named(
         assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
-def test_a_sample_that_cannot_be_read_has_its_row(dsn: str, tmp_path: Path) -> None:
+def test_a_sample_that_cannot_be_read_has_its_line(dsn: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_bytes(b"a,b\n1,2\n\0\n")
     done = run(dsn, "import", str(path), TABLE, "--create")
     assert done.returncode == 1
-    assert "Row #3: Expected 2 columns, got 1" in done.stderr
-    # Control characters are shown as escapes.
-    assert "\\x00" in done.stderr
+    assert f"{path}, line 3" in done.stderr
     assert "\0" not in done.stderr
 
 
@@ -433,3 +445,17 @@ def test_misuse_ends_with_2(words: tuple[str, ...], told: str, dsn: str, tmp_pat
     done = run(dsn, *words, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_blank_lines_of_ndjson_are_no_objects(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (id int)")
+    path = tmp_path / "x.ndjson"
+    for text in (b'{"id":1}\n{"id":2}\n\n', b'\r\n{"id":3}\r\n\r\n{"id":4}'):
+        path.write_bytes(text)
+        done = run(dsn, "import", str(path), TABLE)
+        assert done.returncode == 0, done.stderr
+    assert connection.fetchval(f"SELECT array_agg(id ORDER BY id) FROM {TABLE}") == [1, 2, 3, 4]
+    path.write_text('{"id":1}\n\n\n{"id":"x"}\n')
+    assert f"{path}, line 4" in run(dsn, "import", str(path), TABLE).stderr

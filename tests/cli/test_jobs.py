@@ -108,7 +108,7 @@ def test_dead_letters_are_shown_and_requeued(dsn: str, queue: jobs.Queue) -> Non
     _, err = run_jobs(dsn, "requeue", "emails", str(ids[0]))
     assert err == "1 dead letter requeued\n"
     _, err = run_jobs(dsn, "requeue", "emails", str(ids[0]), str(ids[1]), status=1)
-    assert "1 of the ids are not of dead letters" in err
+    assert "1 of the ids is not one of a dead letter" in err
     out, _ = run_jobs(dsn, "requeue", "emails", "--all", "--json")
     assert json.loads(out) == {"requeued": 1}
     assert queue.length() == 3

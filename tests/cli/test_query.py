@@ -357,7 +357,7 @@ def test_binary_formats_are_not_for_terminals(dsn: str) -> None:
     ("words", "hint"),
     [
         ((r"\d",), "a psql command"),
-        (("pg_class",), 'read a table with a query: "SELECT * FROM pg_class"'),
+        (("pg_class",), """read a table with a query: 'SELECT * FROM "pg_class"'"""),
         (("select 1; select 2",), "the text has several statements"),
         (("select $1::int", "-1"), "put -- before negative values"),
         (("select $1::float8", "-.5"), "put -- before negative values"),

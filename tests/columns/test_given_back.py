@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="large blocks are separate pages on Linux only"
 )
 
-ROWS = 1_500_000
+ROWS = 750_000
 QUERY = f"SELECT i::int8 AS id, i::float8 AS x FROM generate_series(1, {ROWS}) AS i"
 RESULT_BYTES = 16 * ROWS
 

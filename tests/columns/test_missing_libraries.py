@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from colonnade._extras import how_to_install
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -39,9 +41,7 @@ def test_advice(
 ) -> None:
     cols = fetch(QUERY)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
-        ImportError, match=rf'needs {library}: pip install "colonnade\[{library}\]"'
-    ):
+    with pytest.raises(ImportError, match=re.escape(f"needs {library}: {how_to_install(library)}")):
         use(cols)
 
 

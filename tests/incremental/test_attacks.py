@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade import embedded, incremental, sync
+from colonnade import embedded, errors, incremental, sync
 from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -122,3 +122,90 @@ def _connected(dsn: str) -> sync.Connection:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def test_a_stranger_s_function_is_not_replaced(conn: sync.Connection) -> None:
+    """Its owner stays the owner, and could change what every INSERT runs."""
+    conn.execute(
+        "DROP ROLE IF EXISTS squatter; CREATE ROLE squatter;"
+        " GRANT ALL ON SCHEMA attacks TO squatter;"
+        " CREATE TABLE t (id int); SET ROLE squatter;"
+        " CREATE FUNCTION t_set_changed_in() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN END';"
+        " RESET ROLE"
+    )
+    try:
+        with pytest.raises(errors.DuplicateFunctionError):
+            conn.execute(incremental.tracking_sql("t"))
+        assert conn.fetchval("SELECT count(*) FROM pg_trigger WHERE tgrelid = 't'::regclass") == 0
+    finally:
+        conn.execute("DROP OWNED BY squatter CASCADE; DROP ROLE squatter")
+
+
+def test_a_function_of_one_s_own_is_not_replaced(conn: sync.Connection) -> None:
+    conn.execute(
+        "CREATE TABLE t (id int);"
+        " CREATE FUNCTION t_set_changed_in() RETURNS int LANGUAGE sql AS 'SELECT 1'"
+    )
+    with pytest.raises(errors.DuplicateFunctionError):
+        conn.execute(incremental.tracking_sql("t"))
+    assert conn.fetchval("SELECT t_set_changed_in()") == 1
+
+
+@pytest.mark.parametrize("by", ["changed_in", "x" * 59 + "_one", "ä" * 30])
+def test_each_table_has_a_function_of_its_own_in_its_schema(conn: sync.Connection, by: str) -> None:
+    conn.execute("SET search_path = pg_catalog")
+    names = ["attacks.t", "attacks . u", f'attacks."{"T" * 60}a"', f'attacks."{"T" * 60}b"']
+    for name in names:
+        conn.execute(f"CREATE TABLE {name} (id int)")
+        conn.execute(incremental.tracking_sql(name, by=by))
+        conn.execute(f"INSERT INTO {name} VALUES (1)")
+        assert len(incremental.read_new(name, conn, by=by).rows) == 1
+    assert conn.fetchval(
+        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'attacks'::regnamespace"
+    ) == len(names)
+    # Columns that share 59 bytes, in one table.
+    conn.execute(incremental.tracking_sql("attacks.t", by="x" * 59 + "_two"))
+    conn.execute("INSERT INTO attacks.t VALUES (2)")
+
+
+def test_the_index_can_be_built_apart(conn: sync.Connection) -> None:
+    conn.execute("CREATE TABLE t (id int)")
+    assert "CREATE INDEX" not in incremental.tracking_sql("t", index=False)
+    conn.execute(incremental.tracking_sql("t", index=False))
+    conn.execute("CREATE INDEX CONCURRENTLY ON t (changed_in)")
+    assert len(incremental.read_new("t", conn, by="changed_in").rows) == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"unflushed": []},
+        {"unflushed": None},
+        {"snapshot": "100:5:"},
+        {"snapshot": "0:5:"},
+        {"snapshot": "5:9:9"},
+        {"snapshot": "5:9:4"},
+        {"snapshot": "5:9:8,7"},
+        {"snapshot": f"5:{1 << 64}:"},
+        {"snapshot": 5},
+    ],
+)
+def test_a_state_that_no_read_returned(conn: sync.Connection, changed: dict[str, object]) -> None:
+    conn.execute("CREATE TABLE t (id int)")
+    conn.execute(incremental.tracking_sql("t"))
+    state = incremental.read_new("t", conn, by="changed_in").state
+    with pytest.raises(InterfaceError, match=r"state (has no snapshot|is not one)"):
+        incremental.read_new("t", conn, by="changed_in", state={**state, **changed})
+
+
+@pytest.mark.parametrize(
+    ("table", "by"), [("n" * 64, "changed_in"), (f'"{"s" * 64}".t', "changed_in"), ("t", "b" * 64)]
+)
+def test_a_name_that_the_server_would_cut_names_no_other_table(table: str, by: str) -> None:
+    with pytest.raises(InterfaceError, match="64 bytes"):
+        incremental.tracking_sql(table, by=by)
+
+
+def test_one_name_is_not_several_columns(conn: sync.Connection) -> None:
+    with pytest.raises(TypeError, match=r"a sequence of names, not one: \['id'\]"):
+        incremental.read_new("t", conn, by="changed_in", columns="id")

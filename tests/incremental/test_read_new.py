@@ -38,7 +38,7 @@ def table(conn: sync.Connection) -> Iterator[str]:
     conn.execute(f"CREATE TABLE {name} (id serial PRIMARY KEY, version int DEFAULT 0, w int)")
     conn.execute(incremental.tracking_sql(name))
     yield name
-    conn.execute(f"DROP TABLE {name}; DROP FUNCTION set_changed_in")
+    conn.execute(f"DROP TABLE {name}; DROP FUNCTION {name}_set_changed_in")
 
 
 def new_ids(conn: Any, table: str, state: State | None, **options: Any) -> tuple[list[int], State]:
@@ -86,7 +86,7 @@ def test_rows_that_are_there_are_new_to_the_first_read(conn: sync.Connection) ->
         conn.execute("UPDATE older SET id = id + 100")
         assert len(incremental.read_new("older", conn, by="seen in", state=state).rows) == 0
     finally:
-        conn.execute('DROP TABLE older; DROP FUNCTION "set_seen in"')
+        conn.execute('DROP TABLE older; DROP FUNCTION "older_set_seen in"')
 
 
 def test_rows_of_the_own_transaction_come_after_it(

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
+import threading
 
 import pytest
 
 import colonnade
 from colonnade import embedded, jobs
+from colonnade.jobs import sync as blocking
+from tests.support.restarts import RestartableServer
+from tests.support.until import until
+
+pytestmark = pytest.mark.every_loop
 
 _LISTENS = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND state = 'idle'"
 
@@ -65,3 +72,60 @@ async def test_a_terminated_connection_holds_nobody(dsn: str) -> None:
             assert "colonnade.jobs.listen" not in {task.get_name() for task in asyncio.all_tasks()}
         finally:
             await pool.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
+
+
+def _failures(caplog: pytest.LogCaptureFixture) -> int:
+    return caplog.text.count("no connection that listens")
+
+
+async def _check_while_away(server: RestartableServer, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody asks a server that is away again and again, and nobody waits when it is back."""
+    with caplog.at_level(logging.WARNING, logger="colonnade.jobs"):
+        await asyncio.to_thread(server.stop, "immediate")
+        await until(lambda: _failures(caplog) > 0)
+        await asyncio.sleep(1.5)
+        assert _failures(caplog) < 12
+        await asyncio.to_thread(server.start)
+
+
+async def test_a_server_that_is_away_is_asked_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with RestartableServer() as server:
+        async with colonnade.create_pool(server.dsn, min_size=1, max_size=3) as pool:
+            await jobs.create_queue(pool, "work", {"a": "int8"})
+            queue = await jobs.open_queue(pool, "work", poll=60)
+            seen: list[int] = []
+
+            async def handler(batch: jobs.Batch) -> None:
+                seen.extend(batch.columns["a"].tolist())
+
+            consumer = queue.consume(handler)
+            running = asyncio.create_task(consumer.run())
+            await until(lambda: consumer._hub is not None and not consumer._hub.is_behind)
+            await asyncio.sleep(1.1)
+            await _check_while_away(server, caplog)
+            await queue.add({"a": [1]})
+            await until(lambda: seen == [1])
+            consumer.stop()
+            await running
+
+
+async def test_threads_ask_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        RestartableServer() as server,
+        colonnade.sync.create_pool(server.dsn, min_size=1, max_size=3) as pool,
+    ):
+        blocking.create_queue(pool, "work", {"a": "int8"})
+        queue = blocking.open_queue(pool, "work", poll=60)
+        seen: list[int] = []
+        consumer = queue.consume(lambda batch: seen.extend(batch.columns["a"].tolist()))
+        running = threading.Thread(target=consumer.run)
+        running.start()
+        await until(lambda: consumer._hub is not None and not consumer._hub.is_behind)
+        await asyncio.sleep(1.1)
+        await _check_while_away(server, caplog)
+        await asyncio.to_thread(queue.add, {"a": [1]})
+        await until(lambda: seen == [1])
+        consumer.stop()
+        await asyncio.to_thread(running.join)

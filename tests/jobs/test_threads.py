@@ -97,3 +97,12 @@ def test_a_coroutine_function_acknowledges_nothing(queue: jobs.Queue) -> None:
     with pytest.raises(TypeError, match="plain function, and this one is a coroutine"):
         queue.consume(handler).run()
     assert queue.peek()["job_attempts"].tolist() == [0]
+
+
+def test_the_wait_for_the_pool_counts(dsn: str, queue: jobs.Queue) -> None:
+    queue.add({"a": [1]})
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as small:
+        single = jobs.open_queue(small, "work")
+        with small.acquire(), pytest.raises(TimeoutError, match=r"no connection was free within"):
+            single.get(timeout=0.05)
+        assert len(single.get(timeout=5)) == 1

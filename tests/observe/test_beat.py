@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import math
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -21,6 +23,8 @@ from tests.support.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.every_loop
 
 LONG = 60.0
 
@@ -185,6 +189,25 @@ async def test_processes_do_not_share_a_file(tmp_path: Path) -> None:
         assert observe.is_alive(tmp_path / "beat", LONG)
     async with observe.Beat(tmp_path / "{pid}.beat") as beat:
         assert beat.path == str(tmp_path / f"{os.getpid()}.beat")
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has no such locks")
+async def test_a_strangers_lock_for_reading_changes_nothing(tmp_path: Path) -> None:
+    """Whoever may read the file can have one, and waits for it while the process runs."""
+    dead, path = tmp_path / "1.beat", tmp_path / "2.beat"
+    for each in (dead, path):
+        written(each, fresh(is_locked=True, beat_ns=time.monotonic_ns() - 10**12))
+    with dead.open("rb") as stranger, path.open("rb") as other:
+        for file in (stranger, other):
+            lock = struct.pack("@hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, lock)
+        assert "has ended" in judge(path, LONG)[1]
+        async with observe.Beat(path):
+            assert judge(tmp_path, LONG)[1].startswith(f"process {os.getpid()} beat")
+            with pytest.raises(FileExistsError, match="another process that runs"):
+                observe.Beat(path).start()
+        async with observe.Beat(tmp_path / "{pid}.beat"):
+            assert names(tmp_path) == {f"{os.getpid()}.beat"}
 
 
 async def test_files_of_the_dead_are_removed_where_each_process_has_its_own(tmp_path: Path) -> None:

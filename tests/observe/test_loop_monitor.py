@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
+pytestmark = pytest.mark.every_loop
+
 STALL_S = 0.1
 
 
@@ -131,25 +133,32 @@ def test_gc(run: Run) -> None:
 
 
 def test_gil(run: Run) -> None:
+    seen = threading.Event()
+
     async def share_with_a_thread() -> None:
         done = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def hold() -> None:
-            hold_the_interpreter(0.5)
+            hold_the_interpreter(1.5)
             loop.call_soon_threadsafe(done.set)
+            # A thread that has ended cannot be named.
+            seen.wait()
 
         threading.Thread(target=hold, name="greedy").start()
         await done.wait()
 
-    stalls = stalls_of(run, share_with_a_thread)
+    try:
+        stalls = stalls_of(run, share_with_a_thread)
+    finally:
+        seen.set()
     held = [stall for stall in stalls if stall.cause == "gil"]
     assert held, [stall.explain() for stall in stalls]
-    # On a busy machine, the thread that reports one stall may cause the next, shorter one.
-    stall = longest(held)
-    assert stall.holder is not None, stall.explain()
-    assert stall.holder.name == "greedy", stall.explain()
-    assert "thread 'greedy'" in str(stall)
+    # On a busy machine, the thread that looks may come when a stall is over, and name nobody.
+    named = [stall for stall in held if stall.holder is not None]
+    assert named, [stall.explain() for stall in held]
+    assert {stall.holder.name for stall in named if stall.holder} == {"greedy"}
+    assert all("thread 'greedy'" in str(stall) for stall in named)
 
 
 def test_code_in_c_holds_the_interpreter(run: Run) -> None:

@@ -168,6 +168,32 @@ def test_the_folder_must_be_private(runtime: Path, tmp_path: Path, monkeypatch: 
     assert (folder / "1.json").exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.parametrize("is_link", [False, True])
+async def test_a_stranger_who_has_the_name_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
+) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    taken = tmp_path / f"colonnade-observe-{os.geteuid()}"
+    if is_link:
+        taken.symlink_to(tmp_path)
+    else:
+        taken.mkdir(0o700)
+    os.chown(taken, 12345, 12345, follow_symlinks=False)
+    # Of one more name that strangers guess.
+    (tmp_path / f"{taken.name}-mine").mkdir(0o755)
+    async with observe.LoopMonitor() as monitor:
+        with observe.publish(monitor) as publication:
+            path = Path(publication.path or "")
+            assert reports() == {os.getpid(): path}
+            assert read_status(path).pid == os.getpid()
+            assert path.parent.name.startswith(f"{taken.name}-")
+            assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+            # The next process has the same.
+            assert made_folder() == path.parent
+    assert reports() == {}
+
+
 async def test_a_report_that_cannot_be_written_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

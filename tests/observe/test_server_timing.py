@@ -17,6 +17,7 @@ import colonnade
 from colonnade import observe, tracing
 from colonnade.observe import server_timing
 from tests.observe.timed_app import SERVERS, TimedApp, metrics_of, serving
+from tests.support.unused_tls import UNUSED_TLS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -37,7 +38,9 @@ async def client_of(
         app = observe.ServerTiming(TimedApp(pool), expose=expose)
         async with (
             serving(served_by, app) as port,
-            httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+            httpx2.AsyncClient(
+                base_url=f"http://127.0.0.1:{port}", timeout=60, verify=UNUSED_TLS
+            ) as client,
         ):
             yield client
     assert tracing.active is None

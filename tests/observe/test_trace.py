@@ -20,6 +20,8 @@ from colonnade import InterfaceError, observe
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
+pytestmark = pytest.mark.every_loop
+
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
 
 needs_eager_tasks = pytest.mark.skipif(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+pytestmark = pytest.mark.every_loop
+
 NAMES = ["<script>", "a\0b", "\x1b[2J", "\udc80", "]]><svg onload=x>", "\ufffe", "a\nb", "x" * 9999]
 
 

@@ -17,10 +17,13 @@ from colonnade import observe
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+pytestmark = pytest.mark.every_loop
+
 # Long enough to be explained, and to be seen beside the steps around it.
 WAIT_S = 0.005
 # A hold of the loop that no rounding of timers explains.
 HOLD_S = 0.02
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
 def hold_the_loop() -> None:
@@ -295,16 +298,25 @@ async def test_a_wait_for_a_connection_is_the_pools(dsn: str) -> None:
 @pytest.mark.parametrize("shared", [False, True])
 async def test_a_gather_waits_for_its_workers(dsn: str, *, shared: bool) -> None:
     async def asks() -> None:
-        texts = [f"SELECT {number} FROM pg_sleep({WAIT_S})" for number in range(2)]
+        texts = [f"SELECT {number} FROM pg_advisory_xact_lock_shared(7)" for number in range(2)]
         await pool.gather({text: colonnade.Query.value(text, shared=shared) for text in texts})
 
-    async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
+    async with (
+        await colonnade.connect(dsn) as gate,
+        colonnade.create_pool(dsn, min_size=2, max_size=2) as pool,
+    ):
+        await gate.execute("SELECT pg_advisory_lock(7)")
         first, second = await pool.acquire(), await pool.acquire()
         async with observe.trace() as timeline:
             gather = asyncio.create_task(asks(), name="asks")
             await asyncio.sleep(HOLD_S)
             await pool.release(first)
             await pool.release(second)
+            # Each worker has a query of its own before the first of them ends.
+            while await gate.fetchval(WAITING) < 2:
+                await asyncio.sleep(0.002)
+                assert not gather.done()
+            await gate.execute("SELECT pg_advisory_unlock(7)")
             await gather
     asked = next(task for task in timeline.summary().tasks if task.name == "asks")
     assert asked.seconds.get("task", 0.0) >= HOLD_S

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from colonnade import sync
-from tests.support.leftovers import BackendWatch
+from tests.support.leftovers import BackendWatch, Leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +41,13 @@ def watch(dsn: str) -> Iterator[BackendWatch]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(watch: BackendWatch) -> Iterator[None]:
-    """Check that no test leaves backends behind."""
-    backends = watch.backends()
+    """Check that no test leaves sockets or backends behind."""
+    leftovers = Leftovers(watch)
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
-    while watch.backends().keys() - backends.keys() and time.monotonic() < give_up:
+    while (found := leftovers.found()) and time.monotonic() < give_up:
         time.sleep(0.002)
-    assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}
+    assert found == []
 
 
 @pytest.fixture(scope="session")

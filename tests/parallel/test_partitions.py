@@ -152,3 +152,27 @@ def test_concatenation_of_other_columns(dsn: str) -> None:
             Columns.concat(parts)
     with pytest.raises(SchemaError, match='column "n": the parts have columns of several types'):
         Columns.concat([one, read("SELECT 1::int8 AS n")])
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("ARRAY[g]", r"integer\[\]"),
+        ("ARRAY[g::text]", r"text\[\]"),
+        ("json_build_object('a', g)", "json"),
+        ("row(g, g)", "record"),
+        ("point(g, g)", "point"),
+    ],
+)
+@pytest.mark.parametrize("parts", [1, 4])
+def test_keys_that_cannot_be_split_are_named(dsn: str, key: str, told: str, parts: int) -> None:
+    query = f"SELECT g, {key} AS k FROM generate_series(1, 100) AS g"
+    with pytest.raises(InterfaceError, match=f"partition_by names 'k' of the type {told}"):
+        parallel.plan(query, dsn, parts=parts, partition_by="k")
+
+
+def test_a_query_may_end_with_semicolons(dsn: str) -> None:
+    query = "SELECT g, ('10.0.0.' || g % 200)::cidr AS k FROM generate_series(1, 100) AS g ; ;\n"
+    for key, cuts in (("g", "range"), ("k", "quantile")):
+        columns = parallel.read(query, dsn, partition_by=key, cuts=cuts)  # type: ignore[arg-type]
+        assert sorted(columns["g"].tolist()) == list(range(1, 101))

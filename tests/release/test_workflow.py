@@ -125,7 +125,7 @@ def test_every_platform_has_wheels() -> None:
 
 
 def test_tools_have_the_versions_of_the_project() -> None:
-    (maturin,) = (text for text in PROJECT["dependency-groups"]["dev"] if "maturin" in text)
+    (maturin,) = PROJECT["dependency-groups"]["build"]
     assert maturin in scripts("wheels-windows")
 
 

@@ -225,7 +225,74 @@ BAD_DSNS = [
     f"host=h port={SECRET}",
     f"password={SECRET}",
     SECRET,
+    f"DATABASE_URL=postgresql://keeper:{quote(SECRET)}@h/d",
+    f"url=keeper:{quote(SECRET)}@h/d",
+    f"host=postgresql://keeper:{quote(SECRET, safe='')}@h/d",
+    f"postgresql:/keeper:{quote(SECRET, safe='')}@h/d?sslmode=require",
+    f"postgresql:///keeper:{quote(SECRET, safe='')}@h/d",
+    f"postgresql://keeper:{quote(SECRET, safe='')}/d",
+    f"postgresql://h/d?sslmode=require;password={quote(SECRET, safe='')}",
+    f"PGHOST=h PGPASSWORD={quote(SECRET, safe='')}",
 ]
+URI = f"postgresql://keeper:{quote(SECRET, safe='')}@h/d"
+
+
+@pytest.mark.parametrize("place", ["host", "database", "user", "service", "dsn", "PGHOST"])
+@pytest.mark.parametrize("door", ["connect", "dbapi", "command"])
+def test_a_uri_in_the_wrong_place_goes_nowhere(
+    place: str, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused without a look-up or a connection, and the refusal repeats nothing of it."""
+    words = {} if place in {"PGHOST", "dsn"} else {place: URI}
+    dsn = f"dbname={URI}" if place == "dsn" else None
+    if place == "PGHOST":
+        monkeypatch.setenv("PGHOST", URI)
+    if door == "command":
+        variables = {"host": "PGHOST", "database": "PGDATABASE", "user": "PGUSER"}
+        variable = variables.get(place, "PGSERVICE" if place == "service" else "PGHOST")
+        for command in (("doctor",), ("doctor", "--json"), ("query", "SELECT 1")):
+            done = run(dsn, *command, env={variable: URI})
+            assert done.returncode == 1
+            assert_silent(done.stdout, done.stderr)
+        return
+    arguments: Any = words
+    with pytest.raises((colonnade.ClientConfigurationError, dbapi.Error)) as caught:
+        (dbapi if door == "dbapi" else sync).connect(dsn, **arguments)
+    assert "not shown" in str(caught.value)
+    assert_silent(*said_by(caught.value))
+
+
+def test_white_space_around_a_uri_is_nothing(kept: str) -> None:
+    with sync.connect(f" \n{kept}\t") as connection:
+        assert connection.fetchval("SELECT 1") == 1
+    with dbapi.connect(f" {kept}", application_name="stripped") as conn:
+        found = conn.execute("SHOW application_name").fetchone()
+        assert found == ("stripped",)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (URI,),
+        ("export", "table", URI),
+        ("query", "SELECT 1", URI),
+        ("query", "SELECT 1", "--format", URI),
+        ("query", "SELECT 1", f"--dns={URI}"),
+        ("import", "a.csv", "t", URI),
+        ("docs", URI),
+        ("doctor", "--service", URI),
+    ],
+)
+def test_a_uri_in_the_wrong_place_of_a_command(words: tuple[str, ...]) -> None:
+    done = run("host=127.0.0.1 port=1", *words)
+    assert done.returncode
+    assert_silent(done.stdout, done.stderr)
+
+
+def test_the_doctor_shows_no_values_of_custom_settings(kept: str) -> None:
+    done = run(f"{kept}?our.token={quote(SECRET, safe='')}", "doctor", "--json")
+    assert '"our.token"' in done.stdout
+    assert_silent(done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("dsn", BAD_DSNS)

@@ -75,5 +75,9 @@ CASES: dict[str, Case] = {
     ),
     "late": lambda pools: _failing(pools.main, "length(pg_sleep(60)::text)", timeout=0.5),
     "endless": lambda pools: _watched(pools, _series(ENDLESS_ROWS)),
+    "stalled": lambda pools: (
+        lambda: pools.main.iter_columns(_series(ENDLESS_ROWS)),
+        {"stall_timeout": 0.5},
+    ),
     "sleeping": lambda pools: _watched(pools, "SELECT pg_sleep(60)"),
 }

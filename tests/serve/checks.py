@@ -63,3 +63,10 @@ def check_error_amid_a_table(talk: Conversation, case: str) -> None:
 def check_clients_that_go_away(talk: Conversation) -> None:
     assert talk.leave_amid("endless") < SOON
     assert talk.leave_before("sleeping") < SOON
+
+
+def check_stalled_reader(talk: Conversation, case: str = "stalled") -> None:
+    """Its query ends while it takes nothing; what it reads later is no whole table."""
+    received = talk.stall_amid(case)
+    assert received.response.status_code == 200
+    assert received.is_broken

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ssl
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,7 @@ import httpx2
 
 from colonnade import serve
 from tests.cli.program import until
+from tests.support.unused_tls import UNUSED_TLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import colonnade.sync
     from tests.serve.web_servers import WebServer
 
-# Not used, but each client would make its own, which takes long.
-_TLS = ssl.create_default_context()
 FRAMEWORKS = ("plain", "starlette", "fastapi", "litestar", "quart")
 
 
@@ -51,7 +49,7 @@ class Conversation:
         """A client that speaks the server's version of HTTP, without TLS."""
         is_http2 = self._server.is_http2
         with httpx2.Client(
-            http1=not is_http2, http2=is_http2, timeout=timeout, verify=_TLS
+            http1=not is_http2, http2=is_http2, timeout=timeout, verify=UNUSED_TLS
         ) as client:
             yield client
 
@@ -98,6 +96,21 @@ class Conversation:
         ):
             client.get(self.url(case))
         return self._until_quiet()
+
+    def stall_amid(self, case: str) -> Received:
+        """Read some of a table, then nothing until its query has ended, then what there is."""
+        with self.client() as client:
+            response = client.send(client.build_request("GET", self.url(case)), stream=True)
+            pieces = response.iter_raw()
+            body = next(pieces)
+            until(lambda: self._running() > 0)
+            self._until_quiet()
+            try:
+                for piece in pieces:
+                    body += piece
+            except httpx2.RemoteProtocolError:
+                return Received(response, body, is_broken=True)
+            return Received(response, body, is_broken=False)
 
     def _until_quiet(self) -> float:
         since = time.monotonic()

@@ -11,6 +11,7 @@ import httpx2
 import uvicorn
 
 from tests.support.until import until
+from tests.support.unused_tls import UNUSED_TLS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -36,6 +37,6 @@ async def client_of(app: Any) -> AsyncGenerator[httpx2.AsyncClient]:
     """A client of the application in a web server."""
     async with (
         serving(app) as address,
-        httpx2.AsyncClient(base_url=address, timeout=60) as client,
+        httpx2.AsyncClient(base_url=address, timeout=60, verify=UNUSED_TLS) as client,
     ):
         yield client

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
+import itertools
 from typing import TYPE_CHECKING
 
 import httpx
@@ -14,6 +15,7 @@ from colonnade import serve
 from colonnade.errors import FaultyTableError, IncompleteTableError
 from tests.serve.arrow_streams import complete
 from tests.serve.soak.storm import run
+from tests.support.unused_tls import UNUSED_TLS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -50,9 +52,14 @@ async def test_harmed_connections(dsn: str) -> None:
     assert {"whole", "incomplete"} <= {outcome for _, outcome in books.outcomes}
 
 
-async def test_a_cut_at_every_byte() -> None:
+async def test_a_cut_at_and_within_every_message() -> None:
+    """The reader's own tests cut at every byte; here, HTTP brings the bytes."""
+    ends = [0, *STREAM.ends]
+    within = [(start + end) // 2 for start, end in itertools.pairwise(ends)]
+    cuts = sorted({at + by for at in [*ends, *within] for by in (-1, 0, 1)})
+    cuts = [at for at in cuts if 0 <= at < len(STREAM.data)]
     # HTTP/1.0 style: only the end of the connection ends the body, so HTTP notices no cut.
-    served = iter(range(len(STREAM.data)))
+    served = iter(cuts)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -60,9 +67,9 @@ async def test_a_cut_at_every_byte() -> None:
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server, httpx.AsyncClient() as client:
+    async with server, httpx.AsyncClient(verify=UNUSED_TLS) as client:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        for _ in range(len(STREAM.data)):
+        for _ in cuts:
             with pytest.raises(IncompleteTableError):
                 await serve.read_async(url, client=client)
     assert next(served, None) is None

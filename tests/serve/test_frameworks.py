@@ -54,6 +54,7 @@ def test_one_line_in_a_framework(framework: str, talk_to: Callable[[str], Conver
     checks.check_statuses(talk)
     checks.check_error_amid_a_table(talk, "midway")
     checks.check_clients_that_go_away(talk)
+    checks.check_stalled_reader(talk)
 
 
 def test_a_timeout_amid_a_table_is_not_quarts(talk_to: Callable[[str], Conversation]) -> None:
@@ -68,6 +69,8 @@ def test_middleware_that_would_end_a_broken_table_politely(
     checks.check_whole_table(talk)
     checks.check_error_amid_a_table(talk, "midway")
     checks.check_clients_that_go_away(talk)
+    # Nothing but the broken connection tells a reader of CSV.
+    checks.check_stalled_reader(talk, "stalled?format=csv")
 
 
 def test_middleware_that_compresses(talk_to: Callable[[str], Conversation]) -> None:

@@ -18,6 +18,8 @@ from tests.serve.arrow_streams import complete
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+pytestmark = pytest.mark.every_loop
+
 TYPE = b"content-type: application/vnd.apache.arrow.stream\r\n"
 TABLE = complete().data
 PROBLEM = json.dumps({"detail": "\x1b[2Jgone\n"}).encode()
@@ -63,7 +65,7 @@ REFUSED = {
         b"200 OK\r\ncontent-encoding: gzip\r\n" + TYPE,
         gzip.compress(complete(1, 100_000).data),
         FaultyTableError,
-        "more than 10000 bytes",
+        "more than 20000 bytes",
     ),
     "a status with escapes": (b"500 \x1b[2J\r\n", b"", httpx.HTTPStatusError, r"500 \\x1b"),
     "a problem with escapes": (
@@ -80,10 +82,10 @@ async def test_an_answer_is_refused(name: str) -> None:
     head, body, error, message = REFUSED[name]
     async with answering(head, body) as url:
         with pytest.raises(error, match=message) as caught:
-            await serve.read_async(url, max_bytes=10_000)
+            await serve.read_async(url, max_bytes=20_000)
         assert str(caught.value).isprintable()
         with pytest.raises(error):
-            await asyncio.to_thread(serve.read, url, max_bytes=10_000)
+            await asyncio.to_thread(serve.read, url, max_bytes=20_000)
 
 
 async def test_the_whole_table_is_taken() -> None:

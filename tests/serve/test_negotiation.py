@@ -42,7 +42,7 @@ def type_for(accept: str | None, query: str = "") -> str | None:
         (f"{ARROW.upper()} ; Q=1", ARROW),
         (f"{ARROW}; CODECS=ZSTD", f"{ARROW}; codecs=zstd"),
         (f"{PARQUET}; charset=UTF-8", PARQUET),
-        (f"{PARQUET}; charset=latin-1", None),
+        (f"{PARQUET}; charset=latin-1", PARQUET),
         ("nonsense, ;;, q=1, " + PARQUET, PARQUET),
         (f"{PARQUET};q=nonsense", PARQUET),
         ("*/*;q=0", None),
@@ -51,6 +51,45 @@ def type_for(accept: str | None, query: str = "") -> str | None:
 )
 def test_the_accept_header_decides(accept: str | None, expected: str | None) -> None:
     assert type_for(accept) == expected
+
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        # What clients send of their own accord.
+        (f"{JSON}, text/plain, */*", JSON),
+        (f"{JSON};charset=utf8, */*", JSON),
+        (f"{JSON}; charset=iso-8859-1", JSON),
+        (f"{JSON}; charset=UTF-8, */*; q=0.8", JSON),
+        (f"{JSON};odata=verbose", JSON),
+        (f"{JSON}; indent=4", JSON),
+        (f"text/html, image/gif, {JSON}; indent=4, *; q=.2, */*; q=.2", JSON),
+        ("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", ARROW),
+        ("*", ARROW),
+        ("*;q=0.1", ARROW),
+        # A form that nobody offers says less than the format itself.
+        (f"{JSON};odata=verbose;q=0.1, {JSON};q=0.9, {ARROW};q=0.5", JSON),
+        (f"{JSON};odata=verbose;q=0, */*;q=0.1, {ARROW};q=0", JSON),
+        (f"{JSON};odata=verbose;q=0", None),
+        (f"{JSON};charset=utf-8;q=0, */*;q=0.1, {ARROW};q=0", "text/csv"),
+        # A parameter of the format decides, whatever stands beside it.
+        (f"{ARROW};codecs=zstd;charset=binary", f"{ARROW}; codecs=zstd"),
+        (f"{ARROW};codecs=brotli;charset=binary", None),
+        # Weights come first, then what is named, then the order of the offers.
+        (f"{JSON};q=0.5, {ARROW};q=0.9", ARROW),
+        (f"{JSON};q=0.9, {ARROW};q=0.5, */*;q=0.9", JSON),
+        (f"text/csv, {JSON}", JSON),
+        ("text/*, */*;q=0.9", "text/csv"),
+        ("application/*, text/csv", "text/csv"),
+    ],
+)
+def test_json_for_whom_asks_for_it(accept: str, expected: str | None) -> None:
+    offers = [form for form in STREAMS if form.name in {"arrow", "json", "csv"}]
+    choice = chosen("", accept, offers)
+    assert (None if choice is None else choice.content_type) == expected
 
 
 @pytest.mark.parametrize(

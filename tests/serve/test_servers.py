@@ -54,3 +54,10 @@ def test_an_error_amid_a_table_breaks_it_off(talk: Conversation, case: str) -> N
 
 def test_a_query_without_a_client_is_cancelled(talk: Conversation) -> None:
     checks.check_clients_that_go_away(talk)
+
+
+@pytest.mark.parametrize("framework", ["plain", "quart"])
+def test_a_stalled_reader_is_cut_off(running: WebServer, dsn: str, framework: str) -> None:
+    """By our own loop over the pieces, and by Quart's."""
+    with sync.connect(dsn) as database:
+        checks.check_stalled_reader(Conversation(running, framework, database))

@@ -23,6 +23,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.every_loop
+
 ROWS = 400_000
 # The process has more than its batches: 1 MiB that was encoded, the compressor's tables, the heaps
 # of threads with what was freed in between.

@@ -39,6 +39,24 @@ def table_of(response: httpx2.Response) -> pa.Table:
     return pa.ipc.open_stream(response.content).read_all()
 
 
+async def read_back(table: pa.Table) -> colonnade.Columns:
+    """Columns that did not come from PostgreSQL."""
+    mark = {"colonnade.rows": str(len(table)), "colonnade.batches": "1"}
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+        writer.write_batch(table.to_batches()[0].slice(0, 0), custom_metadata=mark)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive
+        headers = [(b"content-type", ARROW.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": sink.getvalue()})
+
+    async with client_of(app) as client:
+        return await serve.read_async("/", client=client)
+
+
 async def test_columns_are_a_whole_answer(pool: colonnade.Pool) -> None:
     columns = await pool.fetch_columns(ROWS, 10)
     async with client_of(serve.TableResponse(columns)) as client:
@@ -123,6 +141,54 @@ async def test_json_columns_are_a_document(pool: colonnade.Pool) -> None:
     assert pool.get_idle_size() == pool.get_size()
 
 
+@pytest.mark.parametrize(
+    ("query", "name", "detail"),
+    [
+        (
+            "SELECT interval '1 day' AS pause",
+            "parquet",
+            'Parquet has no type for the intervals of the column "pause"; ask for another format',
+        ),
+        ("SELECT 1 AS a, 2 AS a", "ndjson", "several columns have the name"),
+        ("SELECT 1 AS a, 2 AS a", "json", "several columns have the name"),
+    ],
+)
+async def test_a_format_that_cannot_hold_the_table_is_refused(
+    pool: colonnade.Pool, query: str, name: str, detail: str
+) -> None:
+    app = serve.TableResponse(lambda: pool.iter_columns(query))
+    async with client_of(app) as client:
+        response = await client.get("/", params={"format": name})
+        assert (response.status_code, response.headers["content-type"]) == (
+            406,
+            "application/problem+json",
+        )
+        assert response.json()["detail"].startswith(detail)
+        assert (await client.get("/", params={"format": "arrow"})).status_code == 200
+    await until(lambda: pool.get_idle_size() == pool.get_size())
+
+
+async def test_a_column_that_only_arrow_holds_is_refused_elsewhere() -> None:
+    types = pa.array([0, 1], pa.int8())
+    union = pa.UnionArray.from_sparse(types, [pa.array([1, 2]), pa.array(["a", "b"])])
+    table = await read_back(pa.table({"either": union}))
+    async with client_of(serve.TableResponse(table)) as client:
+        for name in ("parquet", "csv", "ndjson", "json"):
+            response = await client.get("/", params={"format": name})
+            assert (name, response.status_code) == (name, 406)
+        assert table_of(await client.get("/"))["either"].to_pylist() == [1, "b"]
+
+
+async def test_json_columns_have_a_length(pool: colonnade.Pool) -> None:
+    app = serve.TableResponse(lambda: pool.iter_columns(ROWS, 5000, batch_rows=999))
+    async with client_of(app) as client:
+        small = await client.get("/", params={"format": "json"})
+        assert small.headers["content-length"] == str(len(small.content))
+        assert small.json()["rows"] == 5000
+        stream = await client.get("/", params={"format": "csv"})
+        assert "content-length" not in stream.headers
+
+
 async def test_an_error_in_json_columns_is_a_status(pool: colonnade.Pool) -> None:
     query = "SELECT 1 / (2000 - i) AS a FROM generate_series(1, 3000) AS i"
     app = serve.TableResponse(lambda: pool.iter_columns(query, batch_rows=100), formats=["json"])
@@ -153,6 +219,12 @@ async def test_a_file_name_makes_browsers_save(pool: colonnade.Pool) -> None:
     assert response.headers["content-disposition"] == (
         'attachment; filename="Fl_ge _2013___.arrows"; '
         "filename*=UTF-8''Fl%C3%BCge%20%222013%22%0D%0A.arrows"
+    )
+    async with client_of(serve.TableResponse(columns, filename="100%25")) as client:
+        response = await client.get("/")
+    # Some browsers would decode the plain name.
+    assert response.headers["content-disposition"] == (
+        "attachment; filename=\"100_25.arrows\"; filename*=UTF-8''100%2525.arrows"
     )
 
 

@@ -80,8 +80,22 @@ async def test_analytics_and_an_export_are_tables(
     assert len(table) == FLIGHTS
 
 
+@pytest.mark.parametrize("query", ["months=9-1", "zones=x", "origins=", "min_seats=1000"])
+async def test_analytics_of_no_flight_are_a_table(
+    client: aiohttp.ClientSession, query: str
+) -> None:
+    async with client.get(f"/analytics?{query}") as response:
+        assert (response.status, (await response.json())["rows"]) == (200, 0)
+
+
 @pytest.mark.parametrize(
-    ("path", "word"), [("/search?month=13", "month"), ("/export?months=x", "months")]
+    ("path", "word"),
+    [
+        ("/search?month=13", "month"),
+        ("/export?months=x", "months"),
+        ("/search?dest=%00", "dest"),
+        ("/analytics?zones=%1b", "zones"),
+    ],
 )
 async def test_a_wrong_parameter_is_explained(
     client: aiohttp.ClientSession, path: str, word: str

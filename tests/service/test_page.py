@@ -30,6 +30,7 @@ SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
 CANVASES = ("times", "requests", "loops", "pools", "lanes")
 # Other tests may hold the processors: a queue that this makes is no reason to refuse here.
 CALM = {"SERVICE_LOOP_AIM": "60", "SERVICE_POOL_AIM": "60", "SERVICE_DEADLINE": "20"}
+LABELS = "[...document.querySelectorAll('canvas')].map(({ ariaLabel }) => ariaLabel ?? '')"
 # How many colours each canvas has, and how far the page is wider than its window.
 LOOK = """
 (() => {
@@ -41,14 +42,14 @@ LOOK = """
   const root = document.documentElement;
   return {
     colors, overflow: root.scrollWidth - root.clientWidth,
-    labels: [...document.querySelectorAll("canvas")].map(({ ariaLabel }) => ariaLabel),
+    labels: LABELS,
     paper: getComputedStyle(document.body).backgroundColor,
     figures: [...document.querySelectorAll("#figures output")].map(({ value }) => value),
     processes: [...document.querySelectorAll("#processes li")].map((one) => one.textContent),
     state: document.getElementById("state").textContent,
   };
 })()
-"""
+""".replace("LABELS", LABELS)
 
 
 @pytest.fixture(scope="module", params=[("granian", "starlette"), ("gunicorn", "quart")])
@@ -127,6 +128,7 @@ async def test_its_elements_at_three_sizes_in_both_schemes(service: Service, pag
                 await page.open(f"{service.address}/live")
                 await page.until("document.getElementById('state').textContent === 'live'")
                 await page.until("document.getElementById('p99').value !== '\\u2013'")
+                await page.until(f"({LABELS}).every((label) => label.includes('answered'))")
                 found = await page.value(LOOK)
                 where = (size, scheme, found)
                 assert found["overflow"] == 0, where

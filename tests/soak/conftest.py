@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.leftovers import BackendWatch, open_sockets, tcp_sockets_since
+from tests.support.leftovers import BackendWatch, Leftovers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -28,18 +28,12 @@ def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
 @pytest.fixture
 async def nothing_left(watch: BackendWatch) -> AsyncIterator[None]:
     """Check that the test leaves no tasks, sockets or backends behind."""
-    sockets, backends = open_sockets(), watch.backends()
+    leftovers = Leftovers(watch)
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
     current = asyncio.current_task()
-    while (
-        asyncio.all_tasks() - {current}
-        or tcp_sockets_since(sockets)
-        or watch.backends().keys() - backends.keys()
-    ):
+    while found := [*(asyncio.all_tasks() - {current}), *leftovers.found()]:
         await asyncio.sleep(0.005)
         if time.monotonic() > give_up:
             break
-    assert asyncio.all_tasks() == {current}
-    assert tcp_sockets_since(sockets) == set()
-    assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}
+    assert found == []

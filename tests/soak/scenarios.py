@@ -102,9 +102,11 @@ async def fetch_of_types_that_are_looked_up(ground: Ground) -> None:
     assert tuple(row) == (ground.token, [])
 
 
-@scenario("Connection.fetch_columns")
+@scenario("Connection.fetch_columns", "Connection.fetch_plain_columns")
 async def fetch_columns(ground: Ground) -> None:
     columns = await ground.connection.fetch_columns(SERIES, ground.token, LONG)
+    check_columns(ground, columns, 1, LONG)
+    columns = await ground.connection.fetch_plain_columns(SERIES, ground.token, LONG)
     check_columns(ground, columns, 1, LONG)
 
 
@@ -486,7 +488,7 @@ async def acquire_what_has_to_be_waited_for(ground: Ground) -> None:
 
 _OF_ONE_CALL = [
     *("fetch", "fetchrow", "fetchval", "fetch_columns", "fetchmany", "execute", "executemany"),
-    *("fetch_plain", "fetch_result", "fetchmany_result", "hold_result"),
+    *("fetch_plain", "fetch_plain_columns", "fetch_result", "fetchmany_result", "hold_result"),
     *("copy_to_table", "copy_records_to_table", "copy_columns_to_table"),
     *("copy_from_query", "copy_from_table"),
 ]
@@ -499,6 +501,7 @@ async def pool_queries(ground: Ground) -> None:
     check(ground, await pool.fetch(SERIES, token, 20), 20)
     check(ground, await pool.fetch_plain(SERIES, token, 20), 20)
     check_columns(ground, await pool.fetch_columns(SERIES, token, LONG), 1, LONG)
+    check_columns(ground, await pool.fetch_plain_columns(SERIES, token, LONG), 1, LONG)
     await pool.executemany("SELECT $1::int", [(n,) for n in range(10)])
 
 

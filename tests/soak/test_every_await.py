@@ -77,9 +77,12 @@ async def ground(dsn: str, nothing_left: None) -> AsyncIterator[Ground]:
         await ground.connection.close()
 
 
+SINK = "CREATE TEMPORARY TABLE IF NOT EXISTS sink (token int, i int, UNIQUE (token, i))"
+
+
 async def opened(dsn: str) -> Connection:
     connection = await colonnade.connect(dsn)
-    await connection.execute("CREATE TEMPORARY TABLE sink (token int, i int, UNIQUE (token, i))")
+    await connection.execute(SINK)
     return connection
 
 
@@ -91,6 +94,8 @@ async def check_connection(ground: Ground, rows: int) -> None:
         connection, token = ground.connection, ground.token
         assert await connection.fetchval("SELECT $1::int + 7", token) == token + 7
         assert not connection.is_in_transaction()
+        # A reset has dropped it.
+        await connection.execute(SINK)
         found = await connection.fetchval("SELECT count(*) FROM sink WHERE token = $1", token)
         assert found in (0, rows)
         assert await connection.execute("TRUNCATE sink") == "TRUNCATE TABLE"

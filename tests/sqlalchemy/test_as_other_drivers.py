@@ -7,6 +7,7 @@ import decimal
 import enum
 import subprocess
 import sys
+import traceback
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -316,10 +317,33 @@ def test_hstore_both_ways(within: Within, url: sa.URL, extension_types: str) -> 
     within(body, url=url.update_query_dict({"extension_types": extension_types}))
 
 
-def test_the_switch_in_a_url_is_checked(url: sa.URL) -> None:
-    given = url.update_query_dict({"extension_types": "perhaps"})
-    with pytest.raises(sa.exc.ArgumentError, match="true or false"):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("extension_types", "true or false"),
+        ("naive_datetimes", "local or refuse"),
+        ("statement_cache_size", "a whole number"),
+        ("command_timeout", "a number of seconds"),
+    ],
+)
+def test_an_argument_in_a_url_is_checked(url: sa.URL, name: str, expected: str) -> None:
+    given = url.update_query_dict({name: "s3cret"})
+    with pytest.raises(sa.exc.ArgumentError, match=f"{name} must be {expected}") as caught:
         sa.create_engine(given)
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("part", ["database", "username"])
+def test_a_password_pasted_into_a_name_is_not_sent(url: sa.URL, part: str) -> None:
+    for pasted in ("x PGPASSWORD=s3cret", "x password = s3cret", "two words s3cret"):
+        in_database = part == "database"
+        given = url.set(database=pasted) if in_database else url.set(username=pasted)
+        with pytest.raises(sa.exc.DBAPIError) as caught:
+            sa.create_engine(given).connect()
+        notes = getattr(caught.value.orig, "__notes__", [])
+        assert "s3cret" not in "".join(notes)
+        if "=" in pasted:
+            assert "s3cret" not in str(caught.value)
 
 
 AS_ASYNCPG = """
@@ -442,3 +466,15 @@ def test_an_engine_is_no_connection(engine: sa.Engine, async_engine: AsyncEngine
     other: Any = async_engine
     with pytest.raises(TypeError, match=r"not AsyncEngine: async with engine\.connect"):
         fetch_columns(other, sa.select(sa.literal(1)))
+
+
+@pytest.mark.parametrize("driver", ["colonnade", "psycopg"])
+def test_sqlalchemy_s_pool_resets_no_role(url: sa.URL, driver: str) -> None:
+    """With every driver, as the page about pools says."""
+    engine = sa.create_engine(url.set(drivername=f"postgresql+{driver}"), pool_size=1)
+    with engine.connect() as connection:
+        connection.execute(sa.text("SET ROLE pg_monitor"))
+        connection.commit()
+    with engine.connect() as connection:
+        assert connection.scalar(sa.text("SELECT current_user::text")) == "pg_monitor"
+    engine.dispose()

@@ -177,6 +177,26 @@ def test_functions_read_fields(connection: sync.Connection) -> None:
     ]
 
 
+def test_a_stranger_s_function_is_refused(connection: sync.Connection) -> None:
+    """CREATE OR REPLACE keeps its owner, who could give it another body afterwards."""
+    connection.execute(
+        "DROP ROLE IF EXISTS squatter; CREATE ROLE squatter; CREATE SCHEMA shared;"
+        " GRANT ALL ON SCHEMA shared TO squatter; SET ROLE squatter;"
+        " CREATE FUNCTION shared.facts_author(bytea) RETURNS text LANGUAGE sql AS 'SELECT 1';"
+        " RESET ROLE"
+    )
+    body = "SELECT prosrc FROM pg_proc WHERE oid = 'shared.facts_author'::regproc"
+    try:
+        with pytest.raises(colonnade.InsufficientPrivilegeError, match="belongs to squatter"):
+            connection.execute(Facts.create_sql(schema="shared"))
+        assert connection.fetchval(body) == "SELECT 1"
+        connection.execute("DROP FUNCTION shared.facts_author")
+        for _ in range(2):
+            connection.execute(Facts.create_sql(schema="shared"))
+    finally:
+        connection.execute("DROP SCHEMA shared CASCADE; DROP ROLE squatter")
+
+
 def test_an_index_over_a_function_is_used(connection: sync.Connection) -> None:
     connection.execute(Facts.create_sql(schema="pg_temp"))
     facts = [ANN.replace(number=number, author=f"a{number}") for number in range(3000)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
 import time
 from pathlib import Path
 from typing import Self
@@ -13,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 """The root of the checkout."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
-_TCP_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
-_PEER_FIELD, _STATE_FIELD, _INODE_FIELD = 2, 3, 9
+_TCP_TABLE = Path("/proc/self/net/tcp")
+_PEER_FIELD, _STATE_FIELD = 2, 3
 _CLOSE_WAIT = "08"
 _END_SECONDS_MAX = 10.0
 
 
 def open_sockets() -> set[str]:
     """The inode numbers of this process's sockets; empty without Linux's /proc."""
-    return {name[8:-1] for name in _descriptors() if name.startswith("socket:[")}
+    return set(_sockets().values())
 
 
 def tcp_sockets_since(before: set[str]) -> set[str]:
@@ -29,17 +31,25 @@ def tcp_sockets_since(before: set[str]) -> set[str]:
 
     Other sockets belong to event loops, which open and close them at any time.
     """
-    added = open_sockets() - before
-    if not added:
-        return added
-    tables = (table.read_text("ascii") for table in _TCP_TABLES if table.exists())
-    lines = (line.split() for table in tables for line in table.splitlines())
-    return added & {words[_INODE_FIELD] for words in lines}
+    return {
+        inode for number, inode in _sockets().items() if inode not in before and _is_tcp(number)
+    }
+
+
+def _is_tcp(number: int) -> bool:
+    # The kernel's table of all connections would tell, too, but takes milliseconds to read.
+    try:
+        with socket.socket(fileno=os.dup(number)) as copy:
+            families = (socket.AF_INET, socket.AF_INET6)
+            return copy.family in families and copy.type == socket.SOCK_STREAM
+    except OSError:
+        # A thread has closed it meanwhile.
+        return False
 
 
 def is_ended_by(port: int) -> bool:
     """Whether the FIN of a local server has arrived at this end of a connection."""
-    lines = (line.split() for line in _TCP_TABLES[0].read_text("ascii").splitlines())
+    lines = (line.split() for line in _TCP_TABLE.read_text("ascii").splitlines())
     peer = f":{port:04X}"
     return any(
         words[_PEER_FIELD].endswith(peer) and words[_STATE_FIELD] == _CLOSE_WAIT for words in lines
@@ -48,7 +58,8 @@ def is_ended_by(port: int) -> bool:
 
 def open_files() -> set[str]:
     """The open files of this process; empty without Linux's /proc."""
-    return {name for name in _descriptors() if name.startswith("/") and name[:6] != "/proc/"}
+    names = _descriptors().values()
+    return {name for name in names if name.startswith("/") and name[:6] != "/proc/"}
 
 
 def resident_kib() -> int:
@@ -58,11 +69,16 @@ def resident_kib() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
 
 
-def _descriptors() -> set[str]:
-    found = set()
+def _sockets() -> dict[int, str]:
+    named = _descriptors().items()
+    return {number: name[8:-1] for number, name in named if name.startswith("socket:[")}
+
+
+def _descriptors() -> dict[int, str]:
+    found = {}
     for descriptor in _DESCRIPTORS.iterdir() if _DESCRIPTORS.is_dir() else ():
         with contextlib.suppress(OSError):
-            found.add(str(descriptor.readlink()))
+            found[int(descriptor.name)] = str(descriptor.readlink())
     return found
 
 
@@ -97,3 +113,20 @@ class BackendWatch:
         while pid in self.backends():
             assert time.monotonic() < give_up, "the backend has not ended"
             time.sleep(0.002)
+
+
+class Leftovers:
+    """The sockets and backends that a test opens, and has to end; made before it begins."""
+
+    def __init__(self, watch: BackendWatch) -> None:
+        self._watch = watch
+        self._sockets = open_sockets()
+        self._backends = watch.backends()
+
+    def found(self) -> list[object]:
+        """What is still there: sockets by their inodes, backends with their queries."""
+        backends = self._watch.backends().items()
+        return [
+            *tcp_sockets_since(self._sockets),
+            *(backend for backend in backends if backend[0] not in self._backends),
+        ]

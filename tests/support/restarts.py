@@ -13,6 +13,7 @@ from colonnade.embedded._process import launch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     Mode = Literal["fast", "immediate"]
 
@@ -42,6 +43,11 @@ class RestartableServer:
     def dsn(self) -> str:
         """Its DSN over TCP."""
         return self._server.dsn
+
+    @property
+    def directory(self) -> Path:
+        """The folder of its data and of `server.log`."""
+        return self._server._directory.path
 
     def stop(self, mode: Mode) -> None:
         """End the server, and wait until it has ended."""

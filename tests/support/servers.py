@@ -162,7 +162,7 @@ def _wait_until_it_listens(
 ) -> None:
     """Wait until the server answers, even with a refusal."""
     del process
-    address = os.fsencode(directory.path / f".s.PGSQL.{port}")
+    address = os.fsencode(directory.home / f".s.PGSQL.{port}")
     while not _process._takes_connections(address):
         assert time.monotonic() < deadline, "the server does not listen"
         time.sleep(0.002)

@@ -132,6 +132,7 @@ def test_error_message_is_well_formed() -> None:
         psycopg.connect(server.dsn + PLAIN)
 
 
+@pytest.mark.every_loop
 async def test_both_event_loops_run(request: pytest.FixtureRequest) -> None:
     module = type(asyncio.get_running_loop()).__module__
     kind = request.node.callspec.id

@@ -172,8 +172,6 @@ def test_a_generated_column_that_becomes_a_plain_one(
     connection.execute("ALTER TABLE odd ADD b int")
     connection.copy_records_to_table("odd", records=[(2, 3)])
     connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (a int, g int)")
-    with pytest.raises(EncodeError, match="row 0 has 2 values, and 1 column is copied"):
-        connection.copy_records_to_table("odd", records=[(1, 2)])
     connection.copy_records_to_table("odd", records=[(1, 2)])
     connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (g int)")
     assert connection.copy_records_to_table("odd", records=[(5,)]) == "COPY 1"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -155,19 +156,20 @@ def test_too_many_placeholders(connection: colonnade.sync.Connection) -> None:
         f"SELECT {number} FROM (VALUES {','.join(f'(${n}::int)' for n in range(1, count + 1))}) v"
         for number, count in enumerate([MOST + 1, MOST + 2, 2 * (MOST + 1)])
     ]
+    text = texts[0]
+    roads: list[Callable[[], object]] = [
+        *(partial(connection.prepare, each) for each in texts),
+        partial(connection.prepare, text, name="counted"),
+        partial(connection.parameter_types, text),
+        partial(connection.fetch_columns, text),
+        partial(connection.copy_from_query, text, 1, output=io.BytesIO()),
+        partial(connection.executemany, text, iter([(1,)])),
+        partial(between_others, connection, text),
+    ]
     with connection.transaction():
-        for text in texts:
-            for road in (
-                lambda text=text: connection.prepare(text),
-                lambda text=text: connection.prepare(text, name="counted"),
-                lambda text=text: connection.parameter_types(text),
-                lambda text=text: connection.fetch_columns(text),
-                lambda text=text: connection.copy_from_query(text, 1, output=io.BytesIO()),
-                lambda text=text: connection.executemany(text, iter([(1,)])),
-                lambda text=text: between_others(connection, text),
-            ):
-                with pytest.raises(LocalProtocolError, match=r"parameters.*at most 65535"):
-                    road()
+        for road in roads:
+            with pytest.raises(LocalProtocolError, match=r"parameters.*at most 65535"):
+                road()
         kept = "SELECT statement FROM pg_prepared_statements WHERE length(statement) > 10000"
         assert connection.fetch(kept) == []
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,7 +153,8 @@ def test_a_user_may_close_a_connection(dsn: str) -> None:
 
 def test_every_query_method_of_a_connection_is_one_of_the_pool(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
-        assert pool.execute("CREATE TEMPORARY TABLE numbers (n int)") == "CREATE TABLE"
+        pool.execute("DROP TABLE IF EXISTS numbers")
+        assert pool.execute("CREATE TABLE numbers (n int)") == "CREATE TABLE"
         assert pool.execute("INSERT INTO numbers VALUES ($1), ($2)", 1, 2) == "INSERT 0 2"
         assert pool.fetch("SELECT n FROM numbers ORDER BY n") == [(1,), (2,)]
         assert pool.fetchrow("SELECT n FROM numbers WHERE n = $1", 2) == (2,)
@@ -161,6 +163,7 @@ def test_every_query_method_of_a_connection_is_one_of_the_pool(dsn: str) -> None
         assert pool.fetchmany("DELETE FROM numbers WHERE n = $1 RETURNING n", [(3,), (4,)])
         columns = pool.fetch_columns("SELECT n FROM numbers ORDER BY n")
         assert columns["n"].tolist() == [1, 2]
+        assert pool.execute("DROP TABLE numbers") == "DROP TABLE"
         assert pool.get_idle_size() == 1
         with pytest.raises(errors.UndefinedTableError):
             pool.fetch("SELECT * FROM no_such_table")
@@ -261,6 +264,13 @@ def test_old_connections_are_replaced(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, max_lifetime=0.002) as pool:
         assert len({pool.fetchval(query) for _ in range(3)}) == 3
         assert pool.get_stats().closed["max_lifetime"] == 3
+
+
+def test_a_connection_grows_old_while_it_is_idle(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, max_lifetime=0.02) as pool:
+        pid = pool.fetchval("SELECT pg_backend_pid()")
+        time.sleep(0.03)  # noqa: ASYNC251 - the loop is blocked, and its timers are late
+        assert pool.fetchval("SELECT pg_backend_pid()") != pid
 
 
 def test_expired_connections_are_replaced(dsn: str) -> None:

@@ -16,7 +16,10 @@ from colonnade import InterfaceError, InterfaceWarning, errors
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
 
-_RESET = "SELECT pg_catalog.pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;"
+_RESET = (
+    "RESET SESSION AUTHORIZATION;\nRESET ROLE;\nSELECT pg_catalog.pg_advisory_unlock_all();\n"
+    "CLOSE ALL;\nUNLISTEN *;\nRESET ALL;\nDISCARD TEMP;"
+)
 _LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
 
 
@@ -128,7 +131,8 @@ def test_an_empty_reset_query_resets_nothing(proxy: Proxy) -> None:
     with _one(_plain(proxy), connection_class=_NoReset) as pool:
         pool.execute("SET search_path TO nowhere")
         assert pool.fetchval("SHOW search_path") == "nowhere"
-        assert proxy.first.tags.count("Q") == 1
+        # The pool's question about the cluster, and the SET.
+        assert proxy.first.tags.count("Q") == 2
 
 
 def test_what_a_user_resets_with_is_waited_for(dsn: str) -> None:

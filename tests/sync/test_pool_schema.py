@@ -14,6 +14,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     UndefinedTableError,
 )
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +35,12 @@ def pool(dsn: str, nothing_left: None) -> Iterator[colonnade.sync.Pool]:
         pool.execute("DROP TABLE pool_schema")
 
 
-def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.sync.Pool) -> None:
-    pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+def test_a_plan_that_one_has_found_stale_is_stale_for_all(
+    pool: colonnade.sync.Pool, dsn: str
+) -> None:
     with pool.acquire() as one:
+        one.fetch(_QUERY)
+        elsewhere(dsn, "ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
         # No connection knows of the change yet, and within a transaction a query cannot be
         # retried.
         with pytest.raises(InvalidCachedStatementError):
@@ -46,23 +50,45 @@ def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.sync.P
             assert other.fetch(_QUERY) == [(1, "x")]
 
 
-def test_a_type_that_one_has_found_altered_is_altered_for_all(pool: colonnade.sync.Pool) -> None:
+def test_a_type_that_one_has_found_altered_is_altered_for_all(
+    pool: colonnade.sync.Pool, dsn: str
+) -> None:
     query = "SELECT t FROM pool_schema AS t"
-    pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+    elsewhere(dsn, "ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
     with pool.acquire() as one:
         assert one.fetchval(query) == (1, "x")
         with pool.acquire() as other, other.transaction():
-            statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
-            assert other.fetchval(statements, query) == 0
             assert other.fetchval(query) == (1, "x")
 
 
 def test_a_reload_is_one_for_all(pool: colonnade.sync.Pool) -> None:
-    statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
-    with pool.acquire() as one:
+    statements = "SELECT name FROM pg_prepared_statements WHERE statement = $1"
+    with pool.acquire() as one, pool.acquire() as other:
+        (before,) = other.fetch(statements, _QUERY)
         one.reload_schema_state()
-        with pool.acquire() as other:
-            assert other.fetchval(statements, _QUERY) == 0
+        other.fetch(_QUERY)
+        (after,) = other.fetch(statements, _QUERY)
+        assert before != after
+
+
+def test_a_change_by_one_is_known_to_all(pool: colonnade.sync.Pool) -> None:
+    query = "SELECT t FROM pool_schema AS t"
+    with pool.acquire() as one, pool.acquire() as other:
+        one.execute("ALTER TABLE pool_schema RENAME COLUMN a TO c")
+        with other.transaction():
+            assert dict((other.fetchval(query)).items()) == {"c": 1}
+        with one.transaction():
+            one.execute("CREATE TEMP TABLE unrelated (a int)")
+            one.execute("ALTER TABLE pool_schema ADD d int")
+            assert one.fetchval(query) == (1, None)
+            raise_it = "SELECT 1 / 0"
+            with pytest.raises(colonnade.PostgresError):
+                one.execute(raise_it)
+            one.execute("ROLLBACK")
+            # What was rolled back was never seen by the other one.
+            assert other.fetchval(query) == (1,)
+            one.execute("BEGIN")
+        assert one.fetchval(query) == (1,)
 
 
 def test_other_errors_do_not_affect_other_connections(pool: colonnade.sync.Pool) -> None:

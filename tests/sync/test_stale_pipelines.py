@@ -4,24 +4,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import colonnade
 from colonnade.errors import FeatureNotSupportedError, InvalidSQLStatementNameError
+from tests.support.elsewhere import elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ALL = "SELECT * FROM changing ORDER BY 1"
 
 
 @pytest.fixture
-def table(connection: colonnade.sync.Connection) -> colonnade.sync.Connection:
-    connection.execute("CREATE TEMP TABLE changing (a int)")
+def table(connection: colonnade.sync.Connection) -> Iterator[colonnade.sync.Connection]:
+    connection.execute("DROP TABLE IF EXISTS changing; CREATE TABLE changing (a int)")
     connection.execute("INSERT INTO changing VALUES ($1)", 1)
     assert connection.fetch(ALL) == [(1,)]
-    return connection
+    yield connection
+    connection.execute("DROP TABLE changing")
 
 
-def test_reads_are_repeated(table: colonnade.sync.Connection) -> None:
-    table.execute("ALTER TABLE changing ADD b text")
+def test_reads_are_repeated(table: colonnade.sync.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     with table.pipeline() as pipeline:
         first = pipeline.fetch(ALL)
         between = pipeline.fetchval("SELECT 7")
@@ -42,10 +49,10 @@ def test_statements_that_were_deallocated(table: colonnade.sync.Connection) -> N
     assert table.fetchval("SELECT array_agg(a) FROM changing") == [1, 2, 3]
 
 
-def test_a_write_is_not_put_behind_another(table: colonnade.sync.Connection) -> None:
+def test_a_write_is_not_put_behind_another(table: colonnade.sync.Connection, dsn: str) -> None:
     returning = "INSERT INTO changing SELECT max(a) + 1 FROM changing RETURNING *"
     table.fetch(returning)
-    table.execute("ALTER TABLE changing ADD b text")
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     with table.pipeline() as pipeline:
         overtaken = pipeline.fetch(returning)
         doubled = pipeline.execute("UPDATE changing SET a = a * $1", 10)
@@ -59,16 +66,16 @@ def test_a_write_is_not_put_behind_another(table: colonnade.sync.Connection) -> 
     assert again.result() == [(22, None)]
 
 
-def test_within_a_transaction_it_is_an_error(table: colonnade.sync.Connection) -> None:
-    table.execute("ALTER TABLE changing ADD b text")
+def test_within_a_transaction_it_is_an_error(table: colonnade.sync.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     with pytest.raises(FeatureNotSupportedError):
         with table.transaction(), table.pipeline() as pipeline:
             pipeline.fetch(ALL)
     assert table.fetch(ALL) == [(1, None)]
 
 
-def test_a_transaction_that_the_pipeline_began(table: colonnade.sync.Connection) -> None:
-    table.execute("ALTER TABLE changing ADD b text")
+def test_a_transaction_that_the_pipeline_began(table: colonnade.sync.Connection, dsn: str) -> None:
+    elsewhere(dsn, "ALTER TABLE changing ADD b text")
     with table.pipeline() as pipeline:
         pipeline.execute("BEGIN")
         stale = pipeline.fetch(ALL)

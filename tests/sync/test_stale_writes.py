@@ -14,6 +14,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     InvalidSQLStatementNameError,
 )
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,11 +78,13 @@ def test_in_a_series_too(procedure: colonnade.sync.Connection) -> None:
 
 def test_a_series_whose_rows_cannot_be_read(dsn: str) -> None:
     with colonnade.sync.connect(dsn, statement_cache_size=0) as connection:
-        connection.execute("CREATE TEMP TABLE written_widely (a int)")
+        connection.execute("DROP TABLE IF EXISTS written_widely")
+        connection.execute("CREATE TABLE written_widely (a int)")
         assert connection.fetchmany(ADD, [(1,)]) == [(1,)]
-        connection.execute("ALTER TABLE written_widely ADD b text")
+        elsewhere(dsn, "ALTER TABLE written_widely ADD b text")
         with pytest.raises(InvalidCachedStatementError, match="it has run"):
             connection.fetchmany(ADD, [(2,)])
         assert connection.fetchmany(ADD, [(3,)]) == [(3, None)]
         found = connection.fetchval("SELECT array_agg(a) FROM written_widely")
         assert found == [1, 2, 3]
+        connection.execute("DROP TABLE written_widely")

@@ -10,6 +10,7 @@ import pytest
 
 import colonnade
 from colonnade.errors import InvalidCachedStatementError, InvalidSQLStatementNameError
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -104,14 +105,29 @@ def test_a_table_that_changes(connection: colonnade.sync.Connection) -> None:
 
 
 def test_a_table_that_changes_within_a_transaction(connection: colonnade.sync.Connection) -> None:
-    connection.execute("CREATE TEMPORARY TABLE t (a int)")
-    assert connection.fetch("SELECT * FROM t") == []
+    connection.execute("CREATE TEMPORARY TABLE t (a int); INSERT INTO t VALUES (1)")
+    assert connection.fetch("SELECT * FROM t") == [(1,)]
     connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
-    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
-        connection.fetch("SELECT * FROM t")
-    assert caught.value.safe_to_retry
+    assert connection.fetch("SELECT * FROM t") == [(1, None)]
     connection.execute("ROLLBACK")
-    assert connection.fetch("SELECT * FROM t") == []
+    assert connection.fetch("SELECT * FROM t") == [(1,)]
+
+
+def test_a_table_that_another_connection_changes(
+    connection: colonnade.sync.Connection, dsn: str
+) -> None:
+    connection.execute("DROP TABLE IF EXISTS changed; CREATE TABLE changed (a int)")
+    assert connection.fetch("SELECT * FROM changed") == []
+    elsewhere(dsn, "ALTER TABLE changed ADD COLUMN b text")
+    connection.execute("BEGIN")
+    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
+        connection.fetch("SELECT * FROM changed")
+    assert caught.value.safe_to_retry
+    assert caught.value.is_outdated
+    assert "described anew the next time" in caught.value.__notes__[0]
+    connection.execute("ROLLBACK")
+    assert connection.fetch("SELECT * FROM changed") == []
+    connection.execute("DROP TABLE changed")
 
 
 def test_a_search_path_that_changes(connection: colonnade.sync.Connection) -> None:

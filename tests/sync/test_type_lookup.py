@@ -10,6 +10,7 @@ import pytest
 
 import colonnade
 from colonnade.errors import InternalServerError
+from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -87,13 +88,15 @@ def test_a_composite_that_was_altered(connection: colonnade.sync.Connection, way
     assert fetched() == [{"a": "1", "c": None}]
 
 
-def test_a_parameter_whose_composite_was_altered(connection: colonnade.sync.Connection) -> None:
+def test_a_parameter_whose_composite_was_altered(
+    connection: colonnade.sync.Connection, dsn: str
+) -> None:
     connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ($1::pair).a"
     assert connection.fetchval(query, (1, "x")) == 1
-    connection.execute("ALTER TYPE pair ADD ATTRIBUTE c int4")
-    # The first call gets the server's error; then the type is looked up again.
-    with pytest.raises(colonnade.PostgresError):
+    elsewhere(dsn, f"ALTER TYPE {SCHEMA}.pair ADD ATTRIBUTE c int4")
+    # The server refuses the value; then the type is looked up again.
+    with pytest.raises(colonnade.EncodeError, match="has 3 fields, and 2"):
         connection.fetchval(query, (1, "x"))
     assert connection.fetchval(query, (1, "x", 3)) == 1
 
@@ -117,11 +120,11 @@ def test_a_type_within_an_anonymous_record(connection: colonnade.sync.Connection
     assert columns.to_arrow()["r"].to_pylist() == [None, None, record, None]
 
 
-def test_in_a_stream_the_next_query_knows(connection: colonnade.sync.Connection) -> None:
+def test_in_a_stream_the_next_query_knows(connection: colonnade.sync.Connection, dsn: str) -> None:
     connection.execute("CREATE TABLE people (a int4); INSERT INTO people VALUES (1)")
     query = "SELECT p FROM people AS p"
     connection.fetch(query)
-    connection.execute("ALTER TABLE people ADD COLUMN b int4 DEFAULT 2")
+    elsewhere(dsn, f"ALTER TABLE {SCHEMA}.people ADD COLUMN b int4 DEFAULT 2")
     with pytest.raises(colonnade.DecodeError, match="looked up again for the next query") as raised:
         for _ in connection.iter_columns(query, batch_rows=1):
             pass
@@ -160,15 +163,18 @@ def test_a_parameter_type_that_was_made_anew(connection: colonnade.sync.Connecti
     assert connection.fetchval("SELECT $1::flag", 6) == 6
 
 
-def test_a_field_that_was_renamed(connection: colonnade.sync.Connection) -> None:
+def test_a_field_that_was_renamed(connection: colonnade.sync.Connection, dsn: str) -> None:
     connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ROW(1, 'x')::pair"
     assert dict((connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
-    connection.execute("ALTER TYPE pair RENAME ATTRIBUTE b TO c")
+    elsewhere(dsn, f"ALTER TYPE {SCHEMA}.pair RENAME ATTRIBUTE b TO c")
     # The result does not show the change; the docs mention it.
     assert dict((connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
     connection.reload_schema_state()
     assert dict((connection.fetchval(query)).items()) == {"a": 1, "c": "x"}
+    # One's own changes show.
+    connection.execute("ALTER TYPE pair RENAME ATTRIBUTE c TO d")
+    assert dict((connection.fetchval(query)).items()) == {"a": 1, "d": "x"}
 
 
 def test_within_a_transaction(connection: colonnade.sync.Connection) -> None:
@@ -216,17 +222,26 @@ def test_parameters_of_a_type_that_was_altered(dsn: str, statement_cache_size: i
     with colonnade.sync.connect(dsn, statement_cache_size=statement_cache_size) as connection:
         connection.execute(f"SET search_path TO {SCHEMA}; CREATE TYPE person AS (a int)")
         assert connection.fetchval(query, (1,)) == "(1)"
-        connection.execute("ALTER TYPE person ADD ATTRIBUTE b text")
+        elsewhere(dsn, f"ALTER TYPE {SCHEMA}.person ADD ATTRIBUTE b text")
         assert connection.fetchval(query, (1, "x")) == "(1,x)"
         with pytest.raises(colonnade.EncodeError, match="has 2 fields, and 3"):
             connection.fetchval(query, (1, "x", 3))
-        connection.execute("DROP TYPE person; CREATE TYPE person AS (b text)")
+        made_anew = f"SET search_path TO {SCHEMA}; DROP TYPE person; CREATE TYPE person AS "
+        elsewhere(dsn, made_anew + "(b text)")
         assert connection.fetchval(query, ("x",)) == "(x)"
-        connection.execute("DROP TYPE person; CREATE TYPE person AS (a text, b int); BEGIN")
-        with pytest.raises(colonnade.EncodeError):
+        elsewhere(dsn, made_anew + "(a text, b int)")
+        connection.execute("BEGIN")
+        with pytest.raises(colonnade.EncodeError) as raised:
             connection.fetchval(query, ("x", 1))
+        assert "described anew the next time" in raised.value.__notes__[-1]
         assert connection.fetchval(query, ("x", 1)) == "(x,1)"
-        connection.execute("COMMIT; DROP TYPE person; CREATE TYPE person AS ENUM ('x')")
-        with pytest.raises(InternalServerError, match="cache lookup failed"):
+        connection.execute("COMMIT")
+        elsewhere(dsn, made_anew + "ENUM ('x')")
+        assert connection.fetchval(query, "x") == "x"
+        elsewhere(dsn, made_anew + "ENUM ('x')")
+        connection.execute("BEGIN")
+        with pytest.raises(InternalServerError, match="cache lookup failed") as caught:
             connection.fetchval(query, "x")
+        assert caught.value.is_outdated
+        connection.execute("ROLLBACK")
         assert connection.fetchval(query, "x") == "x"

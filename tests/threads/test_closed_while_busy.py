@@ -212,12 +212,14 @@ def test_a_pools_connection_is_closed_under_its_call(dsn: str) -> None:
         one = pool.acquire()
         connection = one._con
         assert connection is not None
+        number = one.get_server_pid()
         calling = crowd.start(one.fetchval, SLOW)
         see(lambda: is_busy(connection))
         one.close()
         with pytest.raises(InterfaceError, match=CLOSED):
             calling.end()
         assert pool.fetchval("SELECT 1") == 1
+    finish(dsn, number)
 
 
 def test_an_idle_stream_and_pipeline_end_in_good_order(dsn: str) -> None:

@@ -297,6 +297,19 @@ def test_idle_connections_above_the_floor_are_closed_by_who_comes(dsn: str) -> N
         assert pool.get_stats().closed == {"inactive": 3}
 
 
+def test_old_idle_connections_are_closed_by_who_comes(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=2, max_lifetime=1000) as pool:
+        old, young = pool.acquire(), pool.acquire()
+        holder: Any = old.holder
+        holder.expires_at = time.monotonic() + 0.05
+        for connection in (old, young):
+            pool.release(connection)
+        time.sleep(0.06)
+        assert pool.fetchval("SELECT 1") == 1
+        assert pool.get_size() == 1
+        assert pool.get_stats().closed == {"max_lifetime": 1}
+
+
 def test_callbacks_that_nobody_would_await_are_refused() -> None:
     async def wait(_: object) -> None: ...
 

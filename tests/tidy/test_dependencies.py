@@ -90,7 +90,9 @@ def unused(project: dict[str, Any]) -> list[str]:
     """Packages of the extras and groups that no file imports, and no program is known of."""
     extras = project["project"]["optional-dependencies"].values()
     groups = project["dependency-groups"].values()
-    names = {Requirement(text).name for texts in (*extras, *groups) for text in texts}
+    # An entry that is a table includes another group.
+    texts = [each for part in (*extras, *groups) for each in part if isinstance(each, str)]
+    names = {Requirement(text).name for text in texts}
     return sorted(
         name
         for name in names - {"colonnade"} - set(NAMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import sys
@@ -61,7 +62,7 @@ ROOMS: dict[str, set[str]] = {
     # The values, the order and the workers of `Pool.gather`; the queries run above.
     "_gather": {"_core", "_schema", "_transport", "columns", "errors"},
     # Shared by both colours: the text of a COPY statement, connection options, requested columns.
-    "_quoting": set(),
+    "_quoting": {"errors"},
     "_shown": set(),
     "_arguments": set(),
     "_copy_options": {"_quoting", "errors"},
@@ -104,6 +105,7 @@ ASYNCPGS = {
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 # (file, room it imports) -> the reason for the exception.
 EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("colonnade/adbc/parameters.py", "_pep249"): "the numbers of the types",
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
     ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
@@ -121,6 +123,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/formats/streams.py", "_core"): "the encoders are native",
     ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
     ("colonnade/groups.py", "columns"): "the type of what groups are made of and return",
+    ("colonnade/structs/_times.py", "_core"): "one function knows the digits of all times",
     ("colonnade/structs/base.py", "_core"): "instances are native",
     ("colonnade/structs/decorator.py", "_core"): "definitions are native",
     ("colonnade/structs/sql.py", "_core"): "the type of a definition",
@@ -134,11 +137,14 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 }
 # They follow the rules of PEP 249, and do not import each other.
 KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
-# All rooms that compose SQL quote names and strings by the same two functions.
-FOR_ALL = {"_quoting"}
+# All rooms that compose SQL quote names and strings by the same two functions, and read a caller's
+# name of a table alike; all doors but asyncpg's make the dates of a connection exact by the same
+# two. What a room copies for itself is plain by another.
+FOR_ALL = {"_exact_dates", "_plain_values", "_quoting", "_table_names"}
 # Messages in all rooms show a caller's object by the same function, the same functions refuse
-# arguments of a wrong class, and a room with a front door loads its names by the same function.
-FOR_EVERY_ROOM = {"_arguments", "_lazy_names", "_shown"}
+# arguments of a wrong class, a room with a front door loads its names by the same function, and the
+# error of a missing library says how to install it.
+FOR_EVERY_ROOM = {"_arguments", "_caller_warnings", "_extras", "_lazy_names", "_shown"}
 # The library that a room is about; elsewhere, libraries are imported in the functions that use
 # them.
 SUBJECTS = {
@@ -206,7 +212,8 @@ CRATE_LIBRARIES: dict[str, set[str]] = {
 }
 # The core does no I/O, starts no thread and reads no clock.
 CORE_REFUSES = re.compile(
-    r"std::(?:fs|net|os|process|thread)\b|(?:Instant|SystemTime)::now|time::(?:Instant|SystemTime)"
+    r"std::(?:fs|net(?!::IpAddr)|os|process|thread)\b"
+    r"|(?:Instant|SystemTime)::now|time::(?:Instant|SystemTime)"
 )
 
 
@@ -228,6 +235,7 @@ def imported_modules(path: Path, tree: ast.AST) -> set[str]:
     return names
 
 
+@functools.cache
 def python_files() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text("utf-8"))) for path in sorted(PACKAGE.rglob("*.py"))]
 

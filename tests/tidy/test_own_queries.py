@@ -1,4 +1,9 @@
-"""The driver's internal queries use `fetch_plain`, which ignores the caller's codecs."""
+"""The package's own queries use `fetch_plain`, which ignores the codecs of the connection's owner.
+
+The driver's own texts are found in its calls. Outside of the driver, each call that heeds codecs
+and has values is in a table, with the reason why they are the owner's: so the text of a statement
+may be made anywhere.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +13,69 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Rooms that use their callers' connections. The command line opens its own, without codecs.
-ROOMS = ("_async", "adbc", "datasets", "dbapi", "frames", "incremental", "parallel", "sqlalchemy")
 ASKING = {
-    "fetch",
-    "fetchrow",
-    "fetchval",
-    "fetchmany",
-    "fetch_result",
-    "hold_result",
-    "fetch_columns",
-    "_rows",
+    *("fetch", "fetchrow", "fetchval", "fetchmany", "fetch_result", "fetchmany_result"),
+    *("hold_result", "fetch_columns", "iter_columns", "cursor", "prepare", "executemany"),
 }
+COPYING = {"copy_columns_to_table", "copy_records_to_table", "copy_from_query"}
 # (file, method, beginning of the text) -> the reason why the caller's codecs apply.
 EXCEPTIONS = {
-    ("_async/connect.py", "fetchval", "SHOW transaction_read_only"): "nothing is set yet",
-    (
-        "_async/connect.py",
-        "fetchval",
-        "SELECT pg_catalog.pg_is_in_recovery()",
-    ): "nothing is set yet",
-    ("adbc/driver.py", "fetch_columns", "SELECT"): "no columns",
-    ("adbc/driver.py", "fetch_columns", "SELECT * FROM ("): "the user's query",
-    ("dbapi/catalog.py", "fetch_columns", "SELECT * FROM "): "the user's table",
-    ("dbapi/adbc_methods.py", "hold_result", "SELECT * FROM ("): "the user's query",
-    ("dbapi/named_cursor.py", "fetch_result", "DECLARE "): "the user's query",
-    ("parallel/planning.py", "fetch_columns", "SELECT * FROM "): "the user's query",
+    ("connect.py", "fetchval", "SHOW transaction_read_only"): "nothing is set yet",
+    ("connect.py", "fetchval", "SELECT pg_catalog.pg_is_in_recovery()"): "nothing is set yet",
+}
+# These are the driver itself; are generated from others; or open connections of their own, on which
+# nobody sets a codec.
+LEFT_OUT = {"_async", "_sync", "_core", "_transport", "_supply", "_gather", "cli", "pytest_plugin"}
+# Reason -> file -> the calls, as method and first argument.
+THEIRS: dict[str, dict[str, set[str]]] = {
+    "the user's query": {
+        "adbc/driver.py": {
+            *("fetchmany_result bound.sql", "fetch_columns query", "iter_columns bound.sql"),
+            *("fetch_result bound.sql", "executemany bound.sql"),
+        },
+        "datasets/writing.py": {"iter_columns sql", "fetch_columns source.empty_sql"},
+        "dbapi/adbc_methods.py": {"hold_result f'SELECT * FROM ({text}) AS described LIMIT 0'"},
+        "dbapi/connection.py": {"execute query"},
+        "dbapi/cursor.py": {"hold_result text", "fetchmany_result text"},
+        "dbapi/named_cursor.py": {
+            "fetch_result f'DECLARE {self._quoted} {self._options()} FOR {text}'",
+            "prepare text",
+        },
+        "frames/geo.py": {"prepare sql"},
+        "frames/read.py": {"fetch_columns sql", "iter_columns sql"},
+        "parallel/cuts.py": {"fetch_columns sql"},
+        "parallel/dask.py": {"fetch_columns partition.sql"},
+        "parallel/partition.py": {"fetch_columns self.sql"},
+        "parallel/planning.py": {
+            "fetch_columns f'SELECT * FROM {source.relation} LIMIT 0'",
+            "prepare f'SELECT * FROM {source.relation}'",
+        },
+        "sqlalchemy/_column_queries.py": {"execute statement"},
+        "sqlalchemy/_connection.py": {
+            *("prepare operation", "iter_columns operation", "fetch_result query"),
+            *("fetch count", "fetch_columns operation", "cursor *arguments"),
+        },
+        "sqlalchemy/_cursor.py": {
+            *("fetch_result operation", "executemany operation", "execute operation"),
+            *("fetchmany 1", "fetchmany size", "fetchmany _ROWS_PER_FETCH"),
+        },
+        "sqlalchemy/_or_to_union_all.py": {"fetch parts.fetch"},
+    },
+    "the user's table; the arguments are texts that no codec sees": {
+        "incremental/reading.py": {"fetch_columns asked.sql", "iter_columns asked.sql"},
+        "incremental/reading_async.py": {
+            *("fetch_columns asked.sql", "iter_columns self._asked.sql"),
+        },
+    },
+    "the user's table": {
+        "dbapi/catalog.py": {"fetch_columns f'SELECT * FROM {target} LIMIT 0'"},
+        "frames/write.py": {"copy_columns_to_table table_name"},
+        "jobs/_async/adding.py": {"copy_columns_to_table table", "copy_records_to_table table"},
+    },
+    "no codec sees these values": {
+        "adbc/driver.py": {"fetch_columns 'SELECT'"},
+        "jobs/_async/adding.py": {"copy_columns_to_table BESIDE"},
+    },
 }
 
 
@@ -64,7 +106,7 @@ def questions(source: str) -> list[tuple[str, str]]:
         (node.func.attr, text)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if node.func.attr in ASKING and node.args
+        if node.func.attr in ASKING | {"_rows"} and node.args
         if (text := own_text(node.args[0], constants)) is not None
     ]
 
@@ -89,10 +131,49 @@ def test_other_texts_are_not_found(source: str) -> None:
 
 
 def test_the_drivers_own_queries_are_plain() -> None:
+    room = ROOT / "colonnade/_async"
     found = {
-        (f"{room}/{path.relative_to(ROOT / 'colonnade' / room)}", *question)
-        for room in ROOMS
-        for path in (ROOT / "colonnade" / room).rglob("*.py")
+        (str(path.relative_to(room)), *question)
+        for path in room.rglob("*.py")
         for question in questions(path.read_text("utf-8"))
     }
     assert found == set(EXCEPTIONS)
+
+
+def calls(source: str) -> set[str]:
+    """The calls that heed codecs and have values: the method, and its first argument."""
+    return {
+        f"{node.func.attr} {ast.unparse(node.args[0])}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+        if node.func.attr in ASKING | COPYING or (node.func.attr == "execute" and node.args[1:])
+    }
+
+
+@pytest.mark.parametrize(
+    "source", ["conn.fetch(query)", "conn.execute(sql, *args)", "conn.copy_columns_to_table(T, c)"]
+)
+def test_calls_with_values_are_found(source: str) -> None:
+    assert calls(source)
+
+
+@pytest.mark.parametrize("source", ["conn.fetch_plain(query, 1)", "conn.execute(script)"])
+def test_other_calls_are_not_found(source: str) -> None:
+    assert not calls(source)
+
+
+def test_all_calls_that_heed_codecs_are_for_the_owners_values() -> None:
+    package = ROOT / "colonnade"
+    found = {
+        f"{path.relative_to(package)}: {call}"
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in LEFT_OUT and "_sync" not in path.parts
+        for call in calls(path.read_text("utf-8"))
+    }
+    known = {
+        f"{file}: {call}"
+        for files in THEIRS.values()
+        for file, listed in files.items()
+        for call in listed
+    }
+    assert found == known

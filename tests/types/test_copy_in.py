@@ -382,3 +382,63 @@ def test_memory_stays_flat(link: Connection) -> None:
         link.execute("DROP TABLE long")
     # A few chunks of 54 MB; the core holds no more than that.
     assert peak < 10_000_000
+
+
+def test_rows_are_no_dimensions(link: Connection) -> None:
+    """A row of a structured array has fields, as a value has, and is no list of elements."""
+    link.execute("CREATE TEMP TABLE rows_of_numpy (v timetz[])")
+    for values in ("'01:00+01', NULL", "NULL, NULL"):
+        array = link.fetch_columns(f"SELECT ARRAY[{values}]::timetz[] AS v").to_numpy()["v"]
+        with pytest.raises(EncodeError, match=r'column "v", row 0, .*element \[0\]: expected a'):
+            link.copy_columns_to_table("rows_of_numpy", {"v": array})
+    assert link.fetchval("SELECT count(*) FROM rows_of_numpy") == 0
+    pairs = np.array([(1, 2), (3, 4)], [("a", "i4"), ("b", "i4")])
+    for argument in (pairs, list(pairs)):
+        with pytest.raises(EncodeError, match=r"element \[0\]: expected an int|an array of dtype"):
+            link.fetch("SELECT $1::int4[]", argument)
+
+
+@pytest.fixture
+def of_floats(link: Connection) -> Iterator[Connection]:
+    """Types with a part that is a float, for which NumPy has no NULL."""
+    link.execute("DROP SCHEMA IF EXISTS of_floats CASCADE; CREATE SCHEMA of_floats")
+    link.execute("CREATE TYPE of_floats.span AS RANGE (subtype = float8)")
+    link.execute("CREATE TYPE of_floats.pair AS (a float8, b float4, c int4)")
+    link.execute("CREATE TABLE of_floats.t (s of_floats.span, p of_floats.pair)")
+    yield link
+    link.execute("DROP SCHEMA of_floats CASCADE")
+
+
+NAN_PARTS = [
+    # As given, as stored by default, and where NaN is a number.
+    ("s", "(,)", "(,)", "empty"),
+    ("s", "[1,)", "[1,)", "[1,NaN)"),
+    ("s", "[1.5,2]", "[1.5,2]", "[1.5,2]"),
+    ("s", "empty", "empty", "empty"),
+    ("p", "(,,1)", "(,,1)", "(NaN,NaN,1)"),
+    ("p", "(1.5,,)", "(1.5,,)", "(1.5,NaN,)"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "usual", "as_number"), NAN_PARTS)
+def test_nan_in_a_structured_array(
+    of_floats: Connection, name: str, given: str, usual: str, as_number: str
+) -> None:
+    """It is NULL by default, as in every array of NumPy: so a bound that is open stays open."""
+    kind = {"s": "span", "p": "pair"}[name]
+    array = of_floats.fetch_columns(f"SELECT '{given}'::of_floats.{kind} AS v").to_numpy()["v"]
+    for nan_as_null, stored in ((None, usual), (True, usual), (False, as_number)):
+        of_floats.execute("TRUNCATE of_floats.t")
+        of_floats.copy_columns_to_table(
+            "t", {name: array}, schema_name="of_floats", nan_as_null=nan_as_null
+        )
+        assert of_floats.fetchval(f"SELECT {name}::text FROM of_floats.t") == stored
+
+
+def test_nan_as_a_bound_of_arrow(of_floats: Connection) -> None:
+    spans = [{"lower": 1.0, "upper": math.nan}, {"lower": math.nan, "upper": 2.0}, None]
+    array = pa.array(spans, pa.struct({"lower": pa.float64(), "upper": pa.float64()}))
+    of_floats.copy_columns_to_table("t", {"s": array[:1]}, schema_name="of_floats")
+    of_floats.copy_columns_to_table("t", {"s": array}, schema_name="of_floats", nan_as_null=True)
+    stored = of_floats.fetch("SELECT s::text FROM of_floats.t")
+    assert [row[0] for row in stored] == ["[1,NaN)", "[1,)", "(,2)", None]

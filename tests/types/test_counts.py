@@ -81,7 +81,7 @@ def test_too_many_arguments_of_an_engine(dsn: str) -> None:
         with pytest.raises(sa.exc.InterfaceError, match=f"at most {MOST}"):
             connection.exec_driver_sql("this is no SQL", numbers)
         table = sa.table("counted", sa.column("a", sa.Integer))
-        wanted = sa.or_(*(table.c.a + number > number for number in range(40_000)))
+        wanted = table.c.a.in_(range(80_000))
         with pytest.raises(sa.exc.InterfaceError, match=f"80000 parameters.*at most {MOST}"):
             connection.execute(sa.select(table).where(wanted))
         assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar() == 0

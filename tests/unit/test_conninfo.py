@@ -11,7 +11,7 @@ import psycopg.conninfo
 import pytest
 from hypothesis import example, given, strategies as st
 
-from colonnade import _core
+from colonnade import _core, sync
 from colonnade._connection_options import ConnectionOptions, TlsArguments, resolve
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
@@ -67,12 +67,31 @@ DSNS = [
     "user=u host=h hostaddr=127.0.0.1",
     "user=u hostaddr=127.0.0.1",
     "  host=h\tuser=u\n",
+    "postgresql://u@h/d?user=v%40w",
+    "DATABASE_URL=postgresql://u:p@h/d",
+    "url=u:p@h/d",
+    "postgresql:/u:p@h/d?sslmode=require",
+    "postgresql//u:p@h/d?sslmode=require",
+    "u:p@h/d?sslmode=require",
+    '"postgresql://u:p@h/d?sslmode=require"',
+    "jdbc:postgresql://h/d?user=u&password=p",
+    "psql postgresql://u:p@h/d?sslmode=require",
+    "export DATABASE_URL=postgresql://u:p@h/d",
+    "PGHOST=h PGPASSWORD=p",
+    "pass=p host=h",
+    "postgresql://u:p@h/d password=x",
+    "postgresql://h/d?pass=p",
 ]
 
 
 @pytest.mark.parametrize("dsn", DSNS)
 def test_read_as_libpq_reads(dsn: str) -> None:
-    theirs: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(dsn)
+    try:
+        theirs: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        with pytest.raises(ClientConfigurationError):
+            options(dsn)
+        return
     ours = options(dsn, user=None if "user" in theirs else "somebody")
     assert ours.info.user == theirs.get("user", "somebody")
     assert ours.info.database == (theirs.get("dbname") or ours.info.user)
@@ -163,6 +182,60 @@ def test_whatever_a_dsn_holds_it_is_read_or_refused(pieces: list[str]) -> None:
         made = options("".join(pieces), password="of the caller")
         assert made.endpoints
         assert "of the caller" not in repr(made)
+
+
+# The same mistakes in two parsers
+
+MISTAKES = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.sampled_from(["", " ", "=", "/", "@", ":", "?", "&", "'", "x=", "url=", "psql "]),
+    ),
+    min_size=1,
+    max_size=2,
+)
+FORMS = [
+    ["postgresql://", "app:sesame", "@db.example", "/prod?sslmode=require"],
+    ["", "user=app password=sesame", " host=db.example", " dbname=prod"],
+]
+
+
+@given(st.sampled_from(FORMS), MISTAKES)
+@example(FORMS[0], [(0, " ")])
+@example(FORMS[0], [(0, "DATABASE_URL=")])
+@example(FORMS[0], [(3, "@")])
+def test_no_password_goes_to_a_host_that_libpq_does_not_read(
+    form: list[str], mistakes: list[tuple[int, str]]
+) -> None:
+    """Where libpq refuses a text, it is refused, or means the host that the text names."""
+    parts = form.copy()
+    for index, piece in mistakes:
+        parts[index] = piece + parts[index]
+    dsn = "".join(parts)
+    try:
+        theirs: dict[str, Any] | None = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        theirs = None
+    refusal, ours = "", None
+    try:
+        ours = options(dsn, user="somebody")
+    except ClientConfigurationError as error:
+        refusal = str(error)
+    assert "sesame" not in refusal
+    if ours is None:
+        return
+    hosts = {str(name or place) for name, _, place in ours.info.hosts}
+    shown = repr([hosts, ours.info.database, ours.info.server_settings, ours.info.user])
+    if ours.info.hosts_are_default:
+        assert "sesame" not in shown
+    if "sesame" not in (ours.info.password or ""):
+        return
+    if theirs is None or theirs.get("password") != ours.info.password:
+        # A mistake within the host's name makes another host, but one that the text names.
+        assert all(host in dsn and "sesame" not in host for host in hosts)
+    else:
+        assert ours.info.hosts_are_default is ("host" not in theirs)
+        assert "sesame" not in repr(hosts)
 
 
 # Precedence
@@ -260,6 +333,9 @@ def test_a_password_file_that_cannot_be_trusted(environment: Path) -> None:
         assert options("postgresql://u@h/d", passfile=file).endpoints[0].password is None
     with pytest.warns(InterfaceWarning, match="not a plain file"):
         assert options("postgresql://u@h/d", passfile=environment).endpoints[0].password is None
+    with pytest.warns(InterfaceWarning) as told, pytest.raises(OSError, match="connect"):
+        sync.connect("postgresql://u@127.0.0.1:1/d", passfile=file)
+    assert told[0].filename == __file__
     missing = environment / "missing"
     assert options("postgresql://u@h/d", passfile=missing).endpoints[0].password is None
 
@@ -269,6 +345,15 @@ def test_service_files(environment: Path, monkeypatch: pytest.MonkeyPatch) -> No
     file.write_text("[a]\nhost=a\nusre=5\n")
     with pytest.raises(ClientConfigurationError, match=r"services.*usre"):
         options("service=a user=u", servicefile=file)
+    missing = environment / "missing"
+    with pytest.raises(ClientConfigurationError, match=f"there is no file {missing}"):
+        options("service=a user=u", servicefile=missing)
+    file.write_text("\ufeff[a]\nhost=a\n")
+    assert places(options("service=a user=u", servicefile=file)) == ["a:5432"]
+    file.write_text("[a]\npostgresql://u:sesame@h/d?sslmode=require\n")
+    with pytest.raises(ClientConfigurationError, match="services") as caught:
+        options("service=a user=u", servicefile=file)
+    assert "sesame" not in str(caught.value)
     file.write_text("[a]\nhost a\n")
     with pytest.raises(ClientConfigurationError, match=r"services.*2"):
         options("service=a user=u", servicefile=file)

@@ -44,6 +44,7 @@ CALLS: dict[str, Call] = {
     "Connection.fetch": Call((QUERY,)),
     "Connection.fetch_columns": Call((QUERY,)),
     "Connection.fetch_plain": Call((QUERY,)),
+    "Connection.fetch_plain_columns": Call((QUERY,)),
     "Connection.fetch_result": Call((QUERY,)),
     "Connection.fetchmany": Call(("SELECT $1::int4", [(1,)])),
     "Connection.fetchmany_result": Call(("SELECT $1::int4", [(1,)])),

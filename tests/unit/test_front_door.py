@@ -7,6 +7,7 @@ import inspect
 import os
 import pickle
 import pydoc
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +178,20 @@ def test_asyncpgs_modules_are_there_and_no_star_brings_them() -> None:
         if "." not in name:
             assert vars(colonnade)["_HOMES"][name] == f"colonnade.{name}"
     assert set(_asyncpg_names.SUBMODULES) & set(colonnade.__all__) == {"types"}
+
+
+def test_source_without_its_core_says_so(tmp_path: Path) -> None:
+    source = Path(colonnade.__file__).parent
+    compiled = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(source, tmp_path / "colonnade", ignore=compiled)
+    done = subprocess.run(
+        [sys.executable, "-c", "import colonnade"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert f"ImportError: {tmp_path}/ has the source of Colonnade" in done.stderr
+    assert "leave this folder" in done.stderr
+    assert "make build" in done.stderr

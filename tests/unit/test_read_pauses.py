@@ -31,7 +31,10 @@ from colonnade._transport.read_pauses import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pauses exist only on Linux")
+pytestmark = [
+    pytest.mark.every_loop,
+    pytest.mark.skipif(sys.platform != "linux", reason="the pauses exist only on Linux"),
+]
 
 PIECE = 8192
 WINDOW = 256 * 1024

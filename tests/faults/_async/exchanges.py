@@ -56,6 +56,10 @@ async def fetch_plain(connection: colonnade.Connection) -> object:
     return await connection.fetch_plain(NUMBERS, 3)
 
 
+async def fetch_plain_columns(connection: colonnade.Connection) -> object:
+    return (await connection.fetch_plain_columns(NUMBERS, 4)).to_pydict()
+
+
 async def iter_columns(connection: colonnade.Connection) -> object:
     rows = []
     async for batch in connection.iter_columns(NUMBERS, 5, batch_rows=2):
@@ -234,6 +238,8 @@ EXCHANGES = [
     Exchange("fetch_result", fetch_result),
     Exchange("fetch_plain", fetch_plain),
     Exchange("fetch_plain of a known statement", fetch_plain, warms=True),
+    Exchange("fetch_plain_columns", fetch_plain_columns),
+    Exchange("fetch_plain_columns of a known statement", fetch_plain_columns, warms=True),
     Exchange("iter_columns", iter_columns),
     Exchange("cursor", cursor),
     Exchange("cursor by hand", cursor_by_hand),

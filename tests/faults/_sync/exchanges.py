@@ -58,6 +58,10 @@ def fetch_plain(connection: colonnade.sync.Connection) -> object:
     return connection.fetch_plain(NUMBERS, 3)
 
 
+def fetch_plain_columns(connection: colonnade.sync.Connection) -> object:
+    return (connection.fetch_plain_columns(NUMBERS, 4)).to_pydict()
+
+
 def iter_columns(connection: colonnade.sync.Connection) -> object:
     rows = []
     for batch in connection.iter_columns(NUMBERS, 5, batch_rows=2):
@@ -236,6 +240,8 @@ EXCHANGES = [
     Exchange("fetch_result", fetch_result),
     Exchange("fetch_plain", fetch_plain),
     Exchange("fetch_plain of a known statement", fetch_plain, warms=True),
+    Exchange("fetch_plain_columns", fetch_plain_columns),
+    Exchange("fetch_plain_columns of a known statement", fetch_plain_columns, warms=True),
     Exchange("iter_columns", iter_columns),
     Exchange("cursor", cursor),
     Exchange("cursor by hand", cursor_by_hand),

@@ -14,6 +14,7 @@ import pytest
 import colonnade
 from colonnade import jobs
 from tests.support.steps import Strike, struck
+from tests.support.until import until
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -21,17 +22,47 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 
+async def all_are_ready(queue: jobs.Queue, count: int) -> None:
+    async with asyncio.timeout(20):
+        while (await queue.stats()).ready != count:
+            pass
+
+
 async def test_many_waiters_share_one_connection(pool: colonnade.Pool, queue: jobs.Queue) -> None:
     queue.poll = 30.0
     tasks = [asyncio.create_task(queue.get(1, timeout=20)) for _ in range(20)]
-    await asyncio.sleep(0.3)
-    assert pool.get_size() - pool.get_idle_size() == 1
+    await until(lambda: len(tasks) == 20 and pool.get_size() - pool.get_idle_size() == 1)
     began = time.monotonic()
     await queue.add({"a": np.arange(20)})
     batches = await asyncio.gather(*tasks)
     assert time.monotonic() - began < 5
     ids = [int(batch.ids[0]) for batch in batches]
     assert len(set(ids)) == 20
+
+
+@pytest.mark.parametrize("verb", ["nack", "extend"])
+async def test_whatever_comes_back_sooner_wakes_who_waits(
+    pool: colonnade.Pool, queue: jobs.Queue, verb: str
+) -> None:
+    await queue.add({"a": [1]})
+    batch = await queue.get(lease=3600)
+    waiting = await jobs.open_queue(pool, "work", poll=3600)
+    task = asyncio.create_task(waiting.get(timeout=60))
+    while "LISTEN" not in "".join(await listening(pool)):
+        pass
+    began = time.monotonic()
+    if verb == "nack":
+        await batch.nack(delay=0.3)
+    else:
+        await batch.extend(0.3)
+    assert (await task).ids.tolist() == batch.ids.tolist()
+    assert time.monotonic() - began < 30
+
+
+async def listening(pool: colonnade.Pool) -> list[str]:
+    """The last statements of connections that wait for the next one."""
+    sql = "SELECT query FROM pg_stat_activity WHERE state = 'idle' AND query LIKE '%LISTEN%'"
+    return [row["query"] for row in await pool.fetch(sql)]
 
 
 async def test_a_pool_of_one_connection_looks_by_the_clock(dsn: str, queue: jobs.Queue) -> None:
@@ -91,6 +122,69 @@ async def test_cancelling_get_anywhere_loses_no_job(
         await asyncio.sleep(0)
     await asyncio.sleep(0.6)
     assert (await queue.stats()).ready == 3
+
+
+@pytest.mark.parametrize("strike", Strike)
+async def test_cancelling_get_anywhere_leaves_no_lease(queue: jobs.Queue, strike: Strike) -> None:
+    await queue.add({"a": np.arange(3)})
+
+    def work() -> Coroutine[None, None, jobs.Batch]:
+        queue._next_sweep = 0.0
+        return queue.get(2, lease=3600, timeout=5)
+
+    for at in itertools.count(1):
+        reached = await struck(work, strike, at)
+        if not reached.task.cancelled() and reached.task.exception() is None:
+            await reached.task.result().release()  # type: ignore[attr-defined]
+        # The lease is given back without the caller.
+        await all_are_ready(queue, 3)
+        if not reached.is_struck:
+            break
+    assert set((await queue.peek())["job_attempts"].tolist()) == {0}
+
+
+async def test_a_cancelled_get_does_not_wait_for_the_pool(queue: jobs.Queue, dsn: str) -> None:
+    await queue.add({"a": [1]})
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as small:
+        single = await jobs.open_queue(small, "work")
+        async with small.acquire():
+            # Both before and after a sweep, which asks the server, too.
+            for next_sweep in (0.0, time.monotonic() + 3600):
+                single._next_sweep = next_sweep
+                task = asyncio.create_task(single.get(timeout=30))
+                await until(lambda: small.get_stats().waiting == 1)
+                task.cancel()
+                done, _ = await asyncio.wait([task], timeout=10)
+                assert done
+                assert task.cancelled()
+        assert len(await single.get(timeout=0)) == 1
+    assert (await queue.stats()).leased == 1
+
+
+async def test_the_wait_for_the_pool_counts(dsn: str, queue: jobs.Queue) -> None:
+    await queue.add({"a": [1]})
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as small:
+        single = await jobs.open_queue(small, "work")
+        async with small.acquire(), asyncio.timeout(10):
+            with pytest.raises(TimeoutError, match=r"no connection was free within 0\.0"):
+                await single.get(timeout=0.05)
+        assert len(await single.get(timeout=5)) == 1
+
+
+async def test_a_get_that_waits_for_a_lock_is_cancelled_at_once(
+    pool: colonnade.Pool, queue: jobs.Queue
+) -> None:
+    await queue.add({"a": [1]})
+    locks = "SELECT FROM pg_locks WHERE NOT granted"
+    async with pool.acquire() as other, pool.acquire() as watcher, other.transaction():
+        await other.execute("LOCK TABLE jobs.work")
+        task = asyncio.create_task(queue.get(lease=3600))
+        while not await watcher.fetch(locks):
+            pass
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=10)
+        assert done
+    await all_are_ready(queue, 1)
 
 
 @pytest.mark.parametrize("strike", Strike)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import queue
 import random
+import re
 import shutil
 import signal
 import tempfile
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tests.jobs.chaos.plan import Plan, Post
+    from tests.support.restarts import Mode
 
 # Durable, and with the time limits that protect a server from connections without a peer.
 _SETTINGS = {
@@ -53,6 +55,8 @@ _WRONG_COUNTS = (
     "SELECT n, count(r.n) FROM generate_series(0, %s - 1) AS n LEFT JOIN results AS r USING (n)"
     " GROUP BY n HAVING count(r.n) <> 1"
 )
+# A backend that ends by a fault of its own; those that are killed here end by signal 9 or 3.
+_UNEXPLAINED = re.compile(r".*(?:terminated by signal (?:4|6|7|8|11)\b|PANIC:|TRAP:).*")
 _BACKLOG_JOBS_MAX = 60_000
 _LOOK_S = 0.3
 _TICK_S = 0.02
@@ -80,7 +84,8 @@ class Conductor:
         self._injected = Counter[Injection]()
         self._deck: list[Injection] = []
         self._stack = contextlib.ExitStack()
-        self._snapshots: list[tuple[float, psycopg.Connection[Any]]] = []
+        self._held: list[tuple[float, psycopg.Connection[Any]]] = []
+        self._said: list[str] = []
         self._chunks: queue.Queue[int | None] = queue.Queue()
         self._asked = 0
         self._injections = {
@@ -98,6 +103,7 @@ class Conductor:
             Injection.CUT: self._cut,
             Injection.STALL: self._stall,
             Injection.KILL_POOLER: self._kill_pooler,
+            Injection.HOLD_ROWS: self._hold_rows,
         }
 
     def run(self) -> Report:
@@ -179,6 +185,8 @@ class Conductor:
         report = Report(evidence, self._injected)
         report.seconds = seconds
         report.failures = [line for station in self._stations for line in station.failed]
+        self._read_log()
+        report.failures += [f"the server said: {line}" for line in self._said]
         report.repeated_adds = sum(producer.repeated for producer in self._producers)
         with psycopg.connect(self._server.dsn, autocommit=True) as connection:
             row = connection.execute(b"SELECT count(*) FROM public.added").fetchone()
@@ -203,7 +211,7 @@ class Conductor:
             now = time.monotonic()
             for station in self._stations:
                 station.keep_manned(self._random)
-            self._close_snapshots(now)
+            self._end_held(now)
             if now >= next_look:
                 next_look = now + _LOOK_S
                 length = self._length(length)
@@ -249,7 +257,7 @@ class Conductor:
     def _calm_down(self) -> None:
         """Without further faults, wait until the leases of the dead have ended and all is done."""
         self._door.disarm()
-        self._close_snapshots(float("inf"))
+        self._end_held(float("inf"))
         for station in self._stations:
             station.thaw()
         give_up = time.monotonic() + _CALM_SECONDS_MAX
@@ -302,17 +310,27 @@ class Conductor:
         return True
 
     def _crash_server(self) -> bool:
-        self._server.restart("immediate")
+        self._restart("immediate")
         return True
 
     def _restart_server(self) -> bool:
         # During a recovery, PostgreSQL 18 sometimes does not end.
         psycopg.connect(self._server.dsn).close()
         try:
-            self._server.restart("fast")
+            self._restart("fast")
         except AssertionError:
-            self._server.restart("immediate")
+            self._restart("immediate")
         return True
+
+    def _restart(self, mode: Mode) -> None:
+        self._server.stop(mode)
+        self._read_log()
+        self._server.start()
+
+    def _read_log(self) -> None:
+        """Note what no fault explains. The server's next start begins its log anew."""
+        path = self._server.directory / "server.log"
+        self._said += _UNEXPLAINED.findall(path.read_text(errors="replace"))
 
     def _hold_snapshot(self) -> bool:
         connection = psycopg.connect(self._server.dsn)
@@ -321,14 +339,27 @@ class Conductor:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute(b"SELECT count(*) FROM public.added")
         until = time.monotonic() + self._random.uniform(2, 20)
-        self._snapshots.append((until, connection))
+        self._held.append((until, connection))
         return True
 
-    def _close_snapshots(self, now: float) -> None:
-        for until, connection in self._snapshots:
+    def _end_held(self, now: float) -> None:
+        """End the transactions that were open for long enough."""
+        for until, connection in self._held:
             if until <= now:
                 connection.close()
-        self._snapshots = [each for each in self._snapshots if each[0] > now]
+        self._held = [each for each in self._held if each[0] > now]
+
+    def _hold_rows(self) -> bool:
+        """Lock some of what is leased, as an administrator does."""
+        connection = psycopg.connect(self._server.dsn)
+        table = QUEUE if self._plan.layout == "rows" else f"{QUEUE}_r"
+        connection.execute(
+            f"SELECT FROM jobs.{table} WHERE job_token IS NOT NULL ORDER BY random() LIMIT 50"
+            " FOR UPDATE SKIP LOCKED".encode()
+        )
+        until = time.monotonic() + self._random.uniform(0.1, 1.5) * self._plan.lease
+        self._held.append((until, connection))
+        return True
 
     def _step_clock(self) -> bool:
         self._clock.step(self._random)

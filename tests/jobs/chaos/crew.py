@@ -71,12 +71,17 @@ class Station:
             str(self._directory / f"{self._name}.ledger"),
             self._plan.lease,
             self._plan.limit,
+            self.post.settings,
+            self.post.is_hostile,
+            self._plan.layout,
         )
         with (self._directory / f"{self._name}.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.jobs.chaos.worker", assignment.to_json()],
                 cwd=_ROOT,
                 env=self._environment,
+                # Its end tells the worker that the conductor has ended, whatever way.
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
             )
@@ -122,6 +127,8 @@ class Station:
 
     def _note_end(self) -> None:
         assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         told = (0, -signal.SIGTERM)
         if self._process.returncode not in told and self._name not in self.killed:
             self.failed.append(f"{self._name} ended with {self._process.returncode}{self._said()}")

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-# Kinds of events. A job's effect is WORKED; the last five are the ends of a lease.
+# Kinds of events. A job's effect is WORKED; the last five are the ends of a lease. RELEASING is
+# written before the server is asked: a worker may be killed before it knows the answer.
 ASKED = "asked"
 GOT = "got"
 UNANSWERED = "unanswered"
 WORKED = "worked"
 EXTENDED = "extended"
+RELEASING = "releasing"
 TROUBLE = "trouble"
 WRONG = "wrong"
 STOPPED = "stopped"

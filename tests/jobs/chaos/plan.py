@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Injection(enum.Enum):
     STEP_CLOCK = "step of some workers' clocks"
     CUT = "connection cut or reset at a message"
     STALL = "connection silent or stalled at a message"
+    HOLD_ROWS = "rows of jobs locked by somebody else"
     KILL_POOLER = "PgBouncer killed and started again"
 
 
@@ -59,6 +60,7 @@ DECK = {
     Injection.STEP_CLOCK: 3,
     Injection.CUT: 4,
     Injection.STALL: 2,
+    Injection.HOLD_ROWS: 2,
     Injection.KILL_POOLER: 1,
 }
 
@@ -80,6 +82,17 @@ class Road(enum.Enum):
     POOLER = "through PgBouncer"
 
 
+# What a role or a database may have as defaults. PgBouncer in transaction mode takes none of them.
+SETTINGS: dict[str, dict[str, str]] = {
+    "": {},
+    "serializable": {"default_transaction_isolation": "serializable"},
+    "read only": {"default_transaction_read_only": "on"},
+    "idle": {"idle_in_transaction_session_timeout": "300"},
+    "locks": {"lock_timeout": "5"},
+    "statements": {"statement_timeout": "2000"},
+}
+
+
 @dataclass(frozen=True)
 class Post:
     """A worker's place, which a new process takes when the old one ends."""
@@ -87,15 +100,21 @@ class Post:
     kind: Kind
     road: Road
     is_clock_stepped: bool = False
+    settings: str = ""
+    """The defaults of its sessions, of `SETTINGS`."""
+    is_hostile: bool = False
+    """Whether its handlers do what no handler should."""
 
 
 POSTS = (
-    Post(Kind.VERBS, Road.DIRECT),
-    Post(Kind.THREADS, Road.DIRECT, is_clock_stepped=True),
-    Post(Kind.CONSUMER, Road.PROXY),
+    Post(Kind.VERBS, Road.DIRECT, settings="serializable"),
+    Post(Kind.THREADS, Road.DIRECT, is_clock_stepped=True, settings="read only"),
+    Post(Kind.CONSUMER, Road.PROXY, settings="idle"),
     Post(Kind.VERBS, Road.POOLER, is_clock_stepped=True),
-    Post(Kind.THREADS_CONSUMER, Road.DIRECT, is_clock_stepped=True),
-    Post(Kind.VERBS, Road.PROXY),
+    Post(Kind.THREADS_CONSUMER, Road.DIRECT, is_clock_stepped=True, settings="locks"),
+    Post(Kind.VERBS, Road.PROXY, settings="statements"),
+    Post(Kind.CONSUMER, Road.DIRECT, settings="serializable", is_hostile=True),
+    Post(Kind.THREADS_CONSUMER, Road.DIRECT, settings="read only", is_hostile=True),
 )
 
 
@@ -125,8 +144,7 @@ class Plan:
             return POSTS
         verbs = {Kind.CONSUMER: Kind.VERBS, Kind.THREADS_CONSUMER: Kind.THREADS}
         return tuple(
-            Post(verbs.get(post.kind, post.kind), post.road, post.is_clock_stepped)
-            for post in POSTS
+            replace(post, kind=verbs.get(post.kind, post.kind), is_hostile=False) for post in POSTS
         )
 
 
@@ -143,6 +161,9 @@ class Assignment:
     ledger: str
     lease: float
     limit: int
+    settings: str = ""
+    is_hostile: bool = False
+    layout: Layout = "rows"
     lanes: int = 2
 
     def to_json(self) -> str:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 
 def add(queue: jobs.Queue, number: int, numbers: NDArray[np.int64]) -> None:
-    """Add a chunk once. Of six, one comes with a delay, and one with a lower priority."""
+    """Add a chunk once. Of six, one has a delay, one a lower priority, and one keys."""
     options: dict[int, dict[str, Any]] = {1: {"delay": 0.05}, 2: {"priority": 1}}
+    if queue.definition.layout == "rows":
+        options[3] = {"key": "n"}
     columns = {
         "n": numbers,
         "mark": marks_of(numbers),

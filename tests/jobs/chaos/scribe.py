@@ -9,7 +9,7 @@ import logging
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tests.jobs.chaos.plan import Assignment
 
     AnyBatch = Batch | sync.Batch
+
+T = TypeVar("T")
 
 PASSING = (OSError, PostgresError, InterfaceError, InternalClientError)
 """What the faults raise."""
@@ -80,9 +82,13 @@ class Scribe:
 
     def fate(self) -> Fate:
         """Choose what happens to a batch."""
+        return self.choice(_CHANCES)
+
+    def choice(self, chances: Mapping[T, int]) -> T:
+        """Choose by chance."""
         with self._lock:
-            (fate,) = self.random.choices(list(_CHANCES), list(_CHANCES.values()))
-        return fate
+            (chosen,) = self.random.choices(list(chances), list(chances.values()))
+        return chosen
 
     def seconds(self, least: float, most: float) -> float:
         """Choose a time."""
@@ -145,6 +151,13 @@ class Scribe:
             raise
         else:
             self._end(end, batch, ids, began)
+
+    @contextlib.contextmanager
+    def releasing(self, batch: AnyBatch) -> Generator[None]:
+        """Write down a `release` of all jobs, and before it that it begins."""
+        self._end(ledger.RELEASING, batch, batch.ids, time.monotonic())
+        with self.settling(batch, batch.ids, ledger.GIVEN_BACK):
+            yield
 
     @contextlib.contextmanager
     def committing(self, batch: AnyBatch, ids: NDArray[np.int64]) -> Generator[None]:
@@ -213,15 +226,17 @@ class _Troubles(logging.Handler):
         self._numbers = numbers
 
     def emit(self, record: logging.LogRecord) -> None:
-        lost = [
-            self._numbers[number]
-            for error in record.args or ()
-            if isinstance(error, LeaseLostError)
-            for number in error.lost.tolist()
-            # Of batches that were held ready, nobody has seen the numbers.
-            if number in self._numbers
-        ]
-        self._book.write(ledger.TROUBLE, jobs=lost, note=record.getMessage()[:200])
+        lost, attempts = [], []
+        if any(isinstance(error, LeaseLostError) for error in record.args or ()):
+            fields: Any = record
+            for number, attempt in zip(fields.job_ids, fields.job_attempts, strict=True):
+                # Of batches that were held ready, nobody has seen the numbers.
+                if number in self._numbers:
+                    lost.append(self._numbers[number])
+                    attempts.append(attempt)
+        self._book.write(
+            ledger.TROUBLE, jobs=lost, attempts=attempts, note=record.getMessage()[:200]
+        )
 
 
 def _numbers(batch: AnyBatch, ids: NDArray[np.int64]) -> Iterable[int]:

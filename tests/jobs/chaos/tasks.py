@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,17 @@ import numpy as np
 import colonnade
 from colonnade import jobs
 from tests.jobs.chaos import ledger
-from tests.jobs.chaos.plan import QUEUE, Kind
+from tests.jobs.chaos.hostile import (
+    OWN_SETTINGS,
+    TAKEN_WITHIN_S,
+    Deed,
+    block,
+    deed_of,
+    error_of,
+    lock_sql,
+    token_of,
+)
+from tests.jobs.chaos.plan import QUEUE, SETTINGS, Kind
 from tests.jobs.chaos.scribe import HELD_BEFORE, PASSING, ChanceError, Fate
 
 if TYPE_CHECKING:
@@ -33,6 +44,7 @@ class Worker:
         self._lease = assignment.lease
         self._stop = asyncio.Event()
         self._consumer: jobs.Consumer | None = None
+        self._holding: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -58,6 +70,7 @@ class Worker:
             command_timeout=5,
             timeout=5,
             statement_cache_size=0 if self._assignment.is_pooled else 100,
+            server_settings=SETTINGS[self._assignment.settings] or None,
         )
         try:
             await pool
@@ -92,19 +105,63 @@ class Worker:
         """Work off a batch that the consumer acknowledges."""
         fate = self._scribe.fate()
         if fate is Fate.RELEASED:
-            with self._scribe.settling(batch, batch.ids, ledger.GIVEN_BACK):
+            with self._scribe.releasing(batch):
                 await batch.release()
             return
         await asyncio.sleep(self._pause(fate))
+        deed, seconds = deed_of(self._scribe)
+        if deed is not None:
+            await self._do(deed, batch, seconds)
+        error = error_of(deed)
         if self._assignment.mode == "commit":
+            if error is not None:
+                raise error
             await self._commit(batch, fails=fate is Fate.FAILED)
             return
         self._scribe.worked(batch, batch.ids)
+        if error is not None:
+            self._scribe.end(ledger.GIVEN_BACK, batch, batch.ids)
+            raise error
         if fate is Fate.FAILED:
             self._scribe.end(ledger.GIVEN_BACK, batch, batch.ids)
             raise ChanceError
         if fate is Fate.FAILED_IN_PART:
             await self._nack(batch, batch.ids[::2])
+
+    async def _do(self, deed: Deed, batch: jobs.Batch, seconds: float) -> None:
+        """Do what no handler should; what raises comes later."""
+        match deed:
+            case Deed.TAKE_POOL:
+                await self._take_pool(batch.queue.pool, seconds)
+            case Deed.BLOCK | Deed.BLOCK_LONG:
+                block(seconds)
+            case Deed.HOLD_ROWS:
+                holding = asyncio.create_task(self._hold(batch, seconds))
+                self._holding.add(holding)
+                holding.add_done_callback(self._holding.discard)
+                # The handler may end before.
+                await asyncio.sleep(self._scribe.seconds(0, seconds))
+
+    async def _take_pool(self, pool: colonnade.Pool, seconds: float) -> None:
+        taken = []
+        try:
+            with contextlib.suppress(*PASSING):
+                while True:
+                    taken.append(await pool.acquire(timeout=TAKEN_WITHIN_S))
+            await asyncio.sleep(seconds)
+        finally:
+            for connection in taken:
+                await pool.release(connection)
+
+    async def _hold(self, batch: jobs.Batch, seconds: float) -> None:
+        with contextlib.suppress(*PASSING):
+            async with (
+                batch.queue.pool.acquire(timeout=TAKEN_WITHIN_S) as connection,
+                connection.transaction(isolation="read_committed"),
+            ):
+                await connection.execute(OWN_SETTINGS)
+                await connection.execute(lock_sql(self._assignment.layout), token_of(batch))
+                await asyncio.sleep(seconds)
 
     async def _lane(self, queue: jobs.Queue) -> None:
         while not self._stop.is_set():
@@ -140,7 +197,7 @@ class Worker:
             self._scribe.worked(batch, batch.ids)
             return
         if fate is Fate.RELEASED:
-            with self._scribe.settling(batch, batch.ids, ledger.GIVEN_BACK):
+            with self._scribe.releasing(batch):
                 await batch.release()
             return
         if fate is Fate.EXTENDED:
@@ -189,6 +246,7 @@ class Worker:
                 batch.queue.pool.acquire() as connection,
                 connection.transaction(isolation="read_committed"),
             ):
+                await connection.execute(OWN_SETTINGS)
                 await connection.copy_columns_to_table("results", rows, schema_name="public")
                 await batch.commit(connection)
                 if fails:

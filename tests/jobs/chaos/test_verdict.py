@@ -112,6 +112,17 @@ def test_a_loss_may_be_noticed_before_the_work_is_done() -> None:
     assert "nothing explains it" in failures(evidence(*first, told, *second))
 
 
+def test_a_loss_that_is_told_twice_is_a_failure() -> None:
+    first, second = lease(1, 1.0, 1, None, 0), lease(2, 2.1, 2, ledger.ACKED, 2.3)
+    told = [
+        Event(ledger.TROUBLE, "w1", at, at, jobs=[0], attempts=[attempt], note="not leased")
+        for at, attempt in ((1.5, 1), (1.6, 2))
+    ]
+    assert not verdict.judge(evidence(*first, *told, *second)).failures
+    told[1].attempts = [1]
+    assert "1 jobs were told twice as lost" in failures(evidence(*first, *told, *second))
+
+
 def test_two_accepted_acks_are_a_failure() -> None:
     first = lease(1, 1.0, 1, ledger.ACKED, 2.5)
     given = evidence(*first, *lease(2, 2.1, 2, ledger.ACKED, 2.3))
@@ -134,8 +145,18 @@ def test_two_leases_with_one_attempt_are_a_failure() -> None:
     first = lease(1, 1.0, 1, ledger.LOST, 2.5)
     given = evidence(*first, *lease(2, 2.1, 1, ledger.ACKED, 2.3))
     assert "leased twice with one number of attempts" in failures(given)
-    released = [event(ledger.GOT, 1, 1.0), event(ledger.GIVEN_BACK, 1, 1.1)]
-    assert not failures(evidence(*released, *lease(2, 2.1, 1, ledger.ACKED, 2.3)))
+
+
+def test_a_release_takes_back_its_attempt_though_its_worker_is_killed_before_the_answer() -> None:
+    first = [event(ledger.GOT, 1, 1.0), event(ledger.RELEASING, 1, 1.1)]
+    second = lease(2, 2.1, 1, ledger.ACKED, 2.3)
+    assert not failures(evidence(*first, event(ledger.GIVEN_BACK, 1, 1.2), *second))
+    assert not failures(evidence(*first, event(ledger.UNKNOWN, 1, 1.2), *second))
+    assert not failures(evidence(*first, *second, killed=("w1",)))
+    lost = event(ledger.LOST, 1, 2.2)
+    assert "leased twice with one number" in failures(evidence(*first, lost, *second))
+    failed = event(ledger.GIVEN_BACK, 1, 1.2)
+    assert "leased twice with one number" in failures(evidence(first[0], failed, *second))
 
 
 def test_what_a_worker_calls_wrong_is_a_failure() -> None:

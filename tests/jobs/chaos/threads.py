@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,17 @@ import numpy as np
 import colonnade.sync
 from colonnade.jobs import LeaseLostError, sync as jobs
 from tests.jobs.chaos import ledger
-from tests.jobs.chaos.plan import QUEUE, Kind
+from tests.jobs.chaos.hostile import (
+    OWN_SETTINGS,
+    TAKEN_WITHIN_S,
+    Deed,
+    block,
+    deed_of,
+    error_of,
+    lock_sql,
+    token_of,
+)
+from tests.jobs.chaos.plan import QUEUE, SETTINGS, Kind
 from tests.jobs.chaos.scribe import HELD_BEFORE, PASSING, ChanceError, Fate
 
 if TYPE_CHECKING:
@@ -52,7 +63,12 @@ class Worker:
     def _with_a_pool(self) -> None:
         lanes = self._assignment.lanes
         with colonnade.sync.create_pool(
-            self._assignment.dsn, min_size=1, max_size=lanes + 2, command_timeout=5, timeout=5
+            self._assignment.dsn,
+            min_size=1,
+            max_size=lanes + 2,
+            command_timeout=5,
+            timeout=5,
+            server_settings=SETTINGS[self._assignment.settings] or None,
         ) as pool:
             queue = jobs.open_queue(pool, QUEUE, poll=_WAIT_S)
             if self._assignment.kind == Kind.THREADS_CONSUMER.name:
@@ -85,15 +101,57 @@ class Worker:
         """Work off a batch that the consumer acknowledges."""
         fate = self._scribe.fate()
         self._pause(fate)
+        deed, seconds = deed_of(self._scribe)
+        if deed is not None:
+            self._do(deed, batch, seconds)
+        error = error_of(deed)
         if self._assignment.mode == "commit":
+            if error is not None:
+                raise error
             self._commit(batch, fails=fate is Fate.FAILED)
             return
         self._scribe.worked(batch, batch.ids)
+        if error is not None:
+            self._scribe.end(ledger.GIVEN_BACK, batch, batch.ids)
+            raise error
         if fate is Fate.FAILED:
             self._scribe.end(ledger.GIVEN_BACK, batch, batch.ids)
             raise ChanceError
         if fate is Fate.FAILED_IN_PART:
             self._nack(batch, batch.ids[1::2])
+
+    def _do(self, deed: Deed, batch: jobs.Batch, seconds: float) -> None:
+        """Do what no handler should; what raises comes later."""
+        match deed:
+            case Deed.TAKE_POOL:
+                self._take_pool(batch.queue.pool, seconds)
+            case Deed.BLOCK | Deed.BLOCK_LONG:
+                block(seconds)
+            case Deed.HOLD_ROWS:
+                threading.Thread(target=self._hold, args=(batch, seconds), daemon=True).start()
+                # The handler may end before.
+                _sleep(self._scribe.seconds(0, seconds))
+
+    def _take_pool(self, pool: colonnade.sync.Pool, seconds: float) -> None:
+        taken = []
+        try:
+            with contextlib.suppress(*PASSING):
+                while True:
+                    taken.append(pool.acquire(timeout=TAKEN_WITHIN_S))
+            _sleep(seconds)
+        finally:
+            for connection in taken:
+                pool.release(connection)
+
+    def _hold(self, batch: jobs.Batch, seconds: float) -> None:
+        with (
+            contextlib.suppress(*PASSING),
+            batch.queue.pool.acquire(timeout=TAKEN_WITHIN_S) as connection,
+            connection.transaction(isolation="read_committed"),
+        ):
+            connection.execute(OWN_SETTINGS)
+            connection.execute(lock_sql(self._assignment.layout), token_of(batch))
+            _sleep(seconds)
 
     def _lane(self, queue: jobs.Queue) -> None:
         while not self._is_told_to_end:
@@ -124,7 +182,7 @@ class Worker:
             self._scribe.worked(batch, batch.ids)
             return
         if fate is Fate.RELEASED:
-            with self._scribe.settling(batch, batch.ids, ledger.GIVEN_BACK):
+            with self._scribe.releasing(batch):
                 batch.release()
             return
         self._pause(fate)
@@ -156,6 +214,7 @@ class Worker:
             batch.queue.pool.acquire() as connection,
             connection.transaction(isolation="read_committed"),
         ):
+            connection.execute(OWN_SETTINGS)
             connection.copy_columns_to_table("results", rows, schema_name="public")
             batch.commit(connection)
             if fails:

@@ -83,6 +83,7 @@ def judge(evidence: Evidence) -> Verdict:
     leases = _Leases(evidence)
     _check_done(evidence, verdict)
     leases.check(verdict)
+    _check_told(evidence, verdict)
     leases.explain(verdict)
     return verdict
 
@@ -166,6 +167,18 @@ def _check_done(evidence: Evidence, verdict: Verdict) -> None:
     verdict.counts["duplicates"] = int(np.maximum(worked - 1, 0).sum())
 
 
+def _check_told(evidence: Evidence, verdict: Verdict) -> None:
+    """A consumer tells the loss of a lease once, whatever noticed it first."""
+    told = Counter(
+        (event.worker, number, attempt)
+        for event in evidence.events
+        if event.kind == ledger.TROUBLE
+        for number, attempt in zip(event.jobs, event.attempts, strict=False)
+    )
+    twice = [number for (_, number, _), times in told.items() if times > 1]
+    verdict.refuse("were told twice as lost, by one worker and for one attempt", twice)
+
+
 class _Leases:
     """The leases of each job that more happened to than one lease and one effect."""
 
@@ -226,10 +239,14 @@ class _Leases:
         verdict.refuse("were leased twice with one number of attempts", repeated)
 
     def _repeats(self, number: int, leases: list[Event], events: list[Event]) -> bool:
-        """Whether two leases are the same attempt, and neither was given back as not begun."""
-        given_back = {
-            event.token for event in events if event.kind in {ledger.GIVEN_BACK, ledger.UNKNOWN}
-        }
+        """Whether two leases are the same attempt, and neither was given back as not begun.
+
+        Nor may have been: by a worker that was killed meanwhile, or did not get the answer.
+        """
+        of = defaultdict[str, set[int | None]](set)
+        for event in events:
+            of[event.kind].add(event.token)
+        given_back = of[ledger.RELEASING] - of[ledger.LOST]
         seen: dict[int, int | None] = {}
         for lease in leases:
             other = seen.setdefault(self._attempts[number, lease.token], lease.token)

@@ -38,7 +38,8 @@ def test_a_handler_that_raises_gives_its_jobs_back(queue: jobs.Queue) -> None:
     assert queue.length() == 0
     dead = (queue.dead()).to_pydict()
     assert dead["a"] == [2, 3]
-    assert dead["job_errors"] == [["ValueError: no\\0good"]] * 2
+    for errors in dead["job_errors"]:
+        assert [error.split(" | ")[0] for error in errors] == ["ValueError: no\\0good"]
 
 
 def test_small_batches_are_acknowledged_together(queue: jobs.Queue) -> None:
@@ -57,14 +58,16 @@ def test_small_batches_are_acknowledged_together(queue: jobs.Queue) -> None:
 
 def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
     queue.add({"a": np.arange(5)})
-    late, first = queue.get(3, lease=0.05), queue.get(2)
+    late, first = queue.get(3), queue.get(2)
+    late.extend(0.05)
     passed_on = queue.get(2, timeout=5)
     assert passed_on.columns["a"].tolist() == [0, 1]
-    lost = ack_together([late, first, passed_on])
+    locked, lost = ack_together([late, first, passed_on])
+    assert not locked
     # Two of its jobs were passed on, and done by their new holder; the third was not.
-    assert [error.lost.tolist() for error in lost] == [passed_on.ids.tolist()]
+    assert [(of, error.lost.tolist()) for of, error in lost] == [(late, passed_on.ids.tolist())]
     assert [len(batch.held) for batch in (late, first, passed_on)] == [0, 0, 0]
-    assert ack_together([late, first]) == []
+    assert ack_together([late, first]) == ([], [])
     assert queue.length() == 0
 
 
@@ -95,10 +98,10 @@ def test_results_and_ack_in_one_transaction(pool: colonnade.sync.Pool, queue: jo
             if len(tries) == 2:
                 raise ValueError("rolled back")
 
-    queue.consume(handler, limit=30).drain()
+    queue.consume(handler, limit=10).drain()
     assert queue.length() == 0
     assert pool.fetchval("SELECT count(*) FROM jobs.results") == 100
-    assert len(tries) == 5
+    assert len(tries) == 11
 
 
 def test_leases_are_extended_while_the_work_lasts(queue: jobs.Queue) -> None:

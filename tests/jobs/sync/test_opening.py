@@ -153,7 +153,7 @@ def test_a_type_is_one_type(kind: str) -> None:
     [
         ("", PAYLOAD, "1 to 63 bytes"),
         ("ü" * 30, PAYLOAD, "at most 58 bytes"),
-        ("q\0", PAYLOAD, "no NUL"),
+        ("q\0", PAYLOAD, "a NUL character"),
         ("colonnade_queues", PAYLOAD, "library's own"),
         ("q_dead", PAYLOAD, "library's own"),
         ("q", {}, "at least one column"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from colonnade._extras import how_to_install
 from colonnade.errors import InterfaceError
 from colonnade.jobs.disque import errors
 from colonnade.jobs.disque._sync.client import Disque
@@ -259,7 +260,7 @@ def test_the_missing_library_is_named(
         assert len(client.nodes) == 2
         with pytest.raises(InterfaceError, match="needs redis-py") as seen:
             client.add("q", b"x")
-    assert 'pip install "colonnade[disque]"' in str(seen.value.hint)
+    assert str(seen.value.hint) == f"install it with: {how_to_install('disque')}"
 
 
 def assert_source(source: str | None, expected: str | None) -> None:

@@ -1,0 +1,126 @@
+# Generated from tests/jobs/async/test_delays.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Jobs that wait for their time: they cost others nothing, and get their place when it comes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from colonnade.jobs import sync as jobs
+
+if TYPE_CHECKING:
+    import colonnade
+    from colonnade.jobs.definition import LayoutName
+
+DELAYED = 20_000
+# In the layout segments each delay is a range of its own, and each slot is looked into.
+BUFFERS_MOST = {"rows": 40, "segments": 250}
+# The time of jobs has come.
+COME = "job_ready_at = '-infinity', job_waits_until = least(job_waits_until, '2000-01-01')"
+TABLE = {"rows": "work", "segments": "work_r"}
+
+
+def buffers(connection: colonnade.sync.Connection, statement: str, *arguments: Any) -> int:
+    """The pages that a statement looks at."""
+    rows = connection.fetch_plain(
+        f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", *arguments
+    )
+    told = rows[0][0]
+    plan = (json.loads(told) if isinstance(told, str) else told)[0]["Plan"]
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+@pytest.mark.parametrize("known", ["nothing", "before", "after"])
+def test_nobody_steps_over_them(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, layout: LayoutName, known: str
+) -> None:
+    queue.add({"a": np.arange(100)})
+    with pool.acquire() as connection:
+        if known == "before":
+            connection.execute(f"ANALYZE jobs.{TABLE[layout]}")
+        # One job after the other, as they are added in the course of a day.
+        queue.add({"a": np.arange(DELAYED)}, delay=86_400.0 + np.arange(DELAYED))
+        queue.add({"a": [100]})
+        if known == "after":
+            connection.execute(f"ANALYZE jobs.{TABLE[layout]}")
+        batch = queue.get(10, timeout=0)
+        settles = queue.layout.ack([batch._part(batch.ids)])
+        tables = queue.layout
+        looked = {
+            "line_up": buffers(connection, tables.line_up, 10_000),
+            "lease": buffers(connection, tables.lease, 5, 60.0, 7),
+            "take": buffers(connection, tables.take, 5),
+            "sweep": buffers(connection, tables.sweep),
+            "ack": buffers(connection, settles.forms.brisk, *settles.arguments),
+            "next_ready": buffers(connection, tables.next_ready),
+        }
+    assert max(looked.values()) <= BUFFERS_MOST[layout], looked
+    assert (queue.stats()).delayed == DELAYED
+
+
+def test_they_get_their_place_when_their_time_comes(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, layout: LayoutName
+) -> None:
+    queue.add({"a": [0, 1]}, delay=3600, priority=np.array([0, -1]))
+    queue.add({"a": [2]})
+    queue.add({"a": [3]}, delay=7200)
+    assert (queue.peek(4)).to_pydict()["a"] == [1, 0, 2, 3]
+    pool.execute(
+        f"UPDATE jobs.{TABLE[layout]} SET {COME} WHERE job_ready_at < now() + interval '4000 s'"
+    )
+    batch = queue.get(timeout=0)
+    assert batch.columns["a"].tolist() == [1, 0, 2]
+    batch.ack()
+    assert (queue.stats()).delayed == 1
+
+
+def test_more_than_get_in_line_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+    pool: colonnade.sync.Pool,
+    queue: jobs.Queue,
+    layout: LayoutName,
+) -> None:
+    monkeypatch.setattr(jobs.get.__module__ + "._LINED_UP", 3)
+    queue.add({"a": np.arange(10)}, delay=3600.0 + np.arange(10))
+    pool.execute(
+        f"UPDATE jobs.{TABLE[layout]} SET job_ready_at = now(),"
+        " job_waits_until = job_waits_until - interval '2 hours'"
+    )
+    got = []
+    while batch := queue.get(2, timeout=0):
+        got += batch.columns["a"].tolist()
+        batch.ack()
+    assert got == list(range(10))
+
+
+def test_a_job_that_failed_waits_apart(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, layout: LayoutName
+) -> None:
+    queue.add({"a": [0]})
+    queue.add({"a": [1]})
+    waiting = f"SELECT count(*) FROM jobs.{TABLE[layout]} WHERE job_waits_until > '-infinity'"
+    batch = queue.get(1, timeout=0)
+    batch.nack(delay=3600)
+    assert pool.fetchval(waiting) == 1
+    assert (queue.get(timeout=0)).columns["a"].tolist() == [1]
+    pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME}")
+    batch = queue.get(timeout=0)
+    assert batch.columns["a"].tolist() == [0, 1]
+    batch.nack(delay=0)
+    assert pool.fetchval(waiting) == 0
+
+
+def test_an_expired_one_becomes_a_dead_letter_at_its_time(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, layout: LayoutName
+) -> None:
+    queue.add({"a": [0]}, delay=3600, ttl=60)
+    pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME}, job_expires_at = '-infinity'")
+    assert not queue.get(timeout=0)
+    queue.sweep()
+    queue._next_sweep = 0.0
+    queue.sweep()
+    assert (queue.dead()).to_pydict()["job_reason"] == ["expired"]

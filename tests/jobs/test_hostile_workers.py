@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import colonnade
 import colonnade.sync
+from colonnade import jobs as asyncio_jobs
 from colonnade.jobs import sync as jobs
 from tests.jobs.hostile_worker import POISON
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 JOBS = 8
+# The job that raises, and two that are held ready.
+HELD = 3
 
 
 @pytest.fixture(params=["rows", "segments"])
@@ -66,5 +71,36 @@ def test_an_exit_of_another_task_counts_an_attempt(dsn: str, queue: jobs.Queue) 
 )
 def test_ctrl_c_costs_no_attempt(dsn: str, queue: jobs.Queue, door: str, deed: str) -> None:
     assert started(dsn, door, deed) != 0
+    assert queue.peek().to_pydict()["a"] == [*range(POISON, JOBS)]
+    assert set(queue.peek()["job_attempts"].tolist()) == {0}
+
+
+def test_ctrl_c_costs_no_attempt_of_a_job_held_ready(dsn: str, queue: jobs.Queue) -> None:
+    """`asyncio.run` cancels all tasks at once, and the consumer its own only once.
+
+    Of two jobs that are held ready, the first has its turn when Ctrl-C ends the handler. The second
+    one is given back by a cancelled task, which a lock holds up until the server ends its session.
+    """
+    settings = {"idle_in_transaction_session_timeout": "1500"}
+    with colonnade.sync.connect(dsn, server_settings=settings) as stranger:
+
+        async def handler(batch: asyncio_jobs.Batch) -> None:
+            (number,) = batch.columns["a"].tolist()
+            if number == POISON:
+                while (await batch.queue.peek())["job_attempts"].sum() < HELD:
+                    pass
+                stranger.execute("BEGIN")
+                stranger.fetch("SELECT FROM jobs.work WHERE a > $1 FOR UPDATE", POISON)
+                raise KeyboardInterrupt
+            if number > POISON:
+                await asyncio.Event().wait()
+
+        async def work() -> None:
+            async with colonnade.create_pool(dsn, min_size=1, max_size=4) as pool:
+                theirs = await asyncio_jobs.open_queue(pool, "work")
+                await theirs.consume(handler, limit=1, prefetch=2).run()
+
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(work())
     assert queue.peek().to_pydict()["a"] == [*range(POISON, JOBS)]
     assert set(queue.peek()["job_attempts"].tolist()) == {0}

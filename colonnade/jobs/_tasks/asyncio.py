@@ -115,9 +115,15 @@ def _error_of(task: asyncio.Future[None]) -> BaseException | None:
     return task.exception()
 
 
-async def _cancel(tasks: Sequence[asyncio.Future[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel those that are not ending by a cancellation already, and wait for all.
+
+    `asyncio.run` cancels every task when one has raised KeyboardInterrupt: a second cancellation
+    would reach a task amid giving its jobs back.
+    """
     for task in tasks:
-        task.cancel()
+        if not task.cancelling():
+            task.cancel()
     await asyncio.wait(tasks)
 
 

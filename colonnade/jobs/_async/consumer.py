@@ -12,6 +12,7 @@ from colonnade.jobs._async.batch import release_within
 from colonnade.jobs._async.getting import Asker, get_until
 from colonnade.jobs._async.leases import Leases
 from colonnade.jobs._tasks.asyncio import Semaphore, Signal, failure_of, run_all
+from colonnade.jobs._tasks.handlers import check_handler
 from colonnade.jobs._tasks.hub_asyncio import on_duty
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
@@ -57,6 +58,7 @@ class Consumer:
         prefetch: int,
         stop_within: float,
     ) -> None:
+        check_handler(handler)
         check_count("limit", limit)
         check_seconds("lease", lease)
         check_count("concurrency", concurrency)

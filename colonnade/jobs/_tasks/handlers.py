@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+
+from colonnade._arguments import check_callable
+from colonnade._shown import shown
 
 class WrongHandlerError(TypeError):
     """The handler of a consumer cannot do any job. It ends the consumer: no retry mends it."""
+
+
+def check_handler(handler: object) -> None:
+    """Raise TypeError unless the handler can be called with a batch: no retry mends it."""
+    check_callable("handler", handler)
+    try:
+        signature = inspect.signature(handler)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return  # one that Python cannot describe, such as a function in C
+    try:
+        signature.bind(None)
+    except TypeError:
+        msg = f"a handler is called with one argument, the batch, which {shown(handler)} does not take"
+        raise TypeError(msg) from None
 
 
 def ends_worker(error: BaseException) -> bool:

@@ -204,6 +204,21 @@ async def test_a_cancelled_consumer_gives_everything_back(queue: jobs.Queue) -> 
     assert (stats.total, stats.ready) == (10, 10)
 
 
+async def test_a_handler_that_takes_no_batch(queue: jobs.Queue) -> None:
+    async def handler() -> None: ...
+
+    async def with_two(_batch: jobs.Batch, _other: int) -> None: ...
+
+    for wrong, told in (
+        (handler, r"called with one argument, the batch, which the function .*handler does not"),
+        (with_two, "called with one argument, the batch"),
+        (5, "handler must be a function, not int"),
+    ):
+        made: Any = wrong
+        with pytest.raises(TypeError, match=told):
+            queue.consume(made)
+
+
 async def test_a_plain_function_ends_the_worker(queue: jobs.Queue) -> None:
     def handler(_batch: jobs.Batch) -> None:
         return None

@@ -9,6 +9,7 @@ from colonnade.jobs import _ddl
 from colonnade.jobs._layouts.base import NOW, WAITS_DDL, times_changed_ddl
 from colonnade.jobs._layouts.rows import KEY, TOAST
 from colonnade.jobs._layouts.rows_again import behind_ddl
+from colonnade.jobs._layouts.rows_keys import ids_granted_ddl
 from colonnade.jobs._layouts.segments_ddl import order_ddl
 from colonnade.jobs._layouts.segments_names import Names
 from colonnade.jobs._layouts.staging import staging_ddl, staging_granted_ddl
@@ -94,6 +95,11 @@ def _let_rows_wait_behind(layout: Layout) -> str:
     return f"ALTER TABLE {table} ADD COLUMN job_after pg_catalog.text;\n{behind_ddl(table)}"
 
 
+def _write_rows_by_their_keys(layout: Layout) -> str:
+    """Version 7: the ids are drawn before the rows are written."""
+    return ids_granted_ddl(layout.definition.table)
+
+
 # Layout -> version -> the statements that lead to the next one.
 STEPS: Mapping[str, Mapping[int, Callable[[Layout], str]]] = {
     "rows": {
@@ -102,6 +108,7 @@ STEPS: Mapping[str, Mapping[int, Callable[[Layout], str]]] = {
         3: _let_rows_wait_apart,
         4: _add_without_temporary_tables,
         5: _let_rows_wait_behind,
+        6: _write_rows_by_their_keys,
     },
     "segments": {
         1: _time_ranges_from_the_adding,

@@ -12,13 +12,9 @@ from colonnade.jobs.errors import QueueFullError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from colonnade.jobs._layouts.base import Layout, Route
     from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
-
-_DOUBT = "colonnade_jobs_doubt"
 
 
 async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) -> int:
@@ -84,27 +80,12 @@ async def _routed(
             raise InterfaceError(msg)
     if route.files is not None:
         sql, arguments = route.files(opened)
-        if route.may_doubt:
-            count = await _undoubted(connection, sql, arguments)
-        else:
-            rows = await connection.fetch_plain(sql, *arguments)
-            if route.counts_filed:
-                count = rows[0][0]
+        rows = await connection.fetch_plain(sql, *arguments)
+        if route.counts_filed:
+            count = rows[0][0]
     if route.drops:
         await connection.execute(route.drops)
     return count
-
-
-async def _undoubted(connection: Any, sql: str, arguments: Sequence[object]) -> int:
-    """Run the statement until no other adder was in its way, and lock nothing in between."""
-    while True:
-        await connection.execute(f"SAVEPOINT {_DOUBT}")
-        (row,) = await connection.fetch_plain(sql, *arguments)
-        added, doubtful = row
-        if not doubtful:
-            await connection.execute(f"RELEASE SAVEPOINT {_DOUBT}")
-            return int(added)
-        await connection.execute(f"ROLLBACK TO SAVEPOINT {_DOUBT}; RELEASE SAVEPOINT {_DOUBT}")
 
 
 async def _copied(

@@ -143,9 +143,6 @@ class Route:
     """The statements that drop the temporary tables."""
     counts_filed: bool = False
     """Whether `files` says how many jobs were added, and not the COPY."""
-    may_doubt: bool = False
-    """Whether `files` answers how many were added, and how many are in doubt: then it is undone,
-    and tried again."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +224,12 @@ class Layout(ABC):
             f"SELECT {self._payload}, job_id, job_priority, job_attempts, job_trace, job_key,"
             f" job_reason, job_errors, job_died_at FROM {self._dead} ORDER BY job_id LIMIT $1"
         )
-        self.purge_dead = counted(f"DELETE FROM {self._dead}")
+        dead = locked_first(self._dead, "job_id")
+        self.purge_dead = counted(f"DELETE FROM {self._dead} WHERE {dead}")
+        some = "job_id OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.int8[])"
+        dead_some = locked_first(f"{self._dead} WHERE {some}", "job_id")
+        self._dug_up = f"DELETE FROM {self._dead} WHERE {dead}"
+        self._dug_up_some = f"DELETE FROM {self._dead} WHERE {some} AND {dead_some}"
 
     @abstractmethod
     def tables_ddl(self) -> str:
@@ -260,6 +262,16 @@ class Layout(ABC):
     def chores(self, _state: Sequence[Sequence[Any]]) -> list[Chore]:
         """What is to be done, by the rows of `look`."""
         return []
+
+
+def locked_first(rows: str, order: str) -> str:
+    """A condition that is true, and locks rows in an order before a statement changes any.
+
+    A statement that changes rows takes them as its plan finds them, and two that wait for each
+    other's rows would wait in a circle. `rows` is a FROM clause, and may have a WHERE.
+    """
+    locked = f"SELECT FROM {rows} ORDER BY {order} FOR UPDATE"
+    return f"(SELECT pg_catalog.count(*) FROM ({locked}) AS l) OPERATOR(pg_catalog.>=) 0"
 
 
 def counted(change: str) -> str:

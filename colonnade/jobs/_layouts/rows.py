@@ -24,11 +24,13 @@ from colonnade.jobs._layouts.base import (
     counted,
     first_of,
     later,
+    locked_first,
     next_ready_sql,
     times_ddl,
     waits_until,
 )
 from colonnade.jobs._layouts.rows_again import IS_BEHIND, awaited, behind_ddl, free_sql
+from colonnade.jobs._layouts.rows_keys import BY_KEY, ids_rights_ddl
 from colonnade.jobs.definition import KEY_SUFFIX, columns_ddl
 
 if TYPE_CHECKING:
@@ -71,9 +73,8 @@ _MINE = (
 # Whoever locks a row, or has done so, leaves its transaction's number in the row. Who makes a lease
 # locks it first. So most rows are seen to be free by themselves, and need no lock to be tried.
 _FREE = "xmax OPERATOR(pg_catalog.=) '0'::pg_catalog.xid OR xmax OPERATOR(pg_catalog.=) xmin"
-# Who waits for rows has none that others wait for in another order: jobs without a key are locked
-# by their holder alone.
-_IN_ORDER_OF_KEYS = 'ORDER BY job_key COLLATE pg_catalog."C" FOR UPDATE'
+# In this order, all lock rows who wait for them.
+_LOCKED = f"{BY_KEY}, job_waits_until, {_ORDER}"
 _IN_ORDER = f"SELECT * FROM taken ORDER BY {_ORDER}"
 _SWEPT_AT_ONCE = 10_000
 
@@ -82,7 +83,7 @@ class Rows(Layout):
     """The tables and statements of one queue."""
 
     name = "rows"
-    version = 6
+    version = 7
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)
@@ -123,8 +124,11 @@ class Rows(Layout):
         return f"DROP TABLE {self._table};"
 
     def rights_ddl(self, role: str) -> str:
-        """All changes of rows; nothing else."""
-        return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self._table} TO {role};"
+        """All changes of rows, and the numbers of new ones; nothing else."""
+        return (
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {self._table} TO {role};\n"
+            f"{ids_rights_ddl(self._table, role)}"
+        )
 
     def route(self, beside: Beside, *, is_evident: bool) -> Route:
         """A COPY into the table; through another one if values come beside the payload."""
@@ -197,10 +201,7 @@ class Rows(Layout):
 
     def _in_both_forms(self, build: Callable[[str], str]) -> Forms:
         """A statement about rows of a batch, without and with waiting for whoever locks them."""
-        keyed = (
-            f"SELECT FROM {self._table} WHERE {_MINE} AND job_key IS NOT NULL {_IN_ORDER_OF_KEYS}"
-        )
-        waited = f"(SELECT pg_catalog.count(*) FROM ({keyed}) AS keyed) OPERATOR(pg_catalog.>=) 0"
+        waited = locked_first(f"{self._table} WHERE {_MINE}", _LOCKED)
         return Forms(build(self._free(_MINE)), build(f"{_MINE} AND {waited}"))
 
     def _free(self, these: str) -> str:
@@ -276,14 +277,14 @@ class Rows(Layout):
         back = (
             f" RETURNING job_id, job_priority, job_key, job_trace, {HISTORY}, {self._payload}),"
             f" added AS (INSERT INTO {self._table} ({self._kept})"
-            f" SELECT {self._kept} FROM back RETURNING 1) SELECT pg_catalog.count(*) FROM added"
+            f" SELECT {self._kept} FROM back ORDER BY {BY_KEY} RETURNING 1)"
+            " SELECT pg_catalog.count(*) FROM added"
         )
-        self.requeue = f"WITH back AS (DELETE FROM {self._dead}{back}"
-        self.requeue_some = (
-            f"WITH back AS (DELETE FROM {self._dead} WHERE job_id OPERATOR(pg_catalog.=)"
-            f" ANY ($1::pg_catalog.int8[]){back}"
+        self.requeue = f"WITH back AS ({self._dug_up}{back}"
+        self.requeue_some = f"WITH back AS ({self._dug_up_some}{back}"
+        self.purge = counted(
+            f"DELETE FROM {self._table} WHERE {locked_first(self._table, _LOCKED)}"
         )
-        self.purge = counted(f"DELETE FROM {self._table}")
 
 
 class RowsHold:

@@ -8,6 +8,7 @@ from colonnade._quoting import quote_identifier
 from colonnade.jobs._layouts import staging
 from colonnade.jobs._layouts.base import Route, later, waits_until
 from colonnade.jobs._layouts.rows_again import again_sql
+from colonnade.jobs._layouts.rows_keys import BY_KEY, ON_KEY, next_id
 from colonnade.jobs._sources import TYPES
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def staged_route(definition: Definition, beside: Beside) -> Route:
         files=lambda _opened: _insert_sql(definition, beside),
         drops=staging.drops(beside),
         counts_filed=True,
-        may_doubt=beside.is_again,
     )
 
 
@@ -88,7 +88,8 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
             f" SELECT {values} FROM {source} ORDER BY s.job_ordinal"
         )
     key = chosen["job_key"]
-    # Of the jobs with one key in this call, the first counts, or if it replaces, the last.
+    # The ids are in the order of the call, and the rows are locked in that of the keys. Of the jobs
+    # with one key in this call, the first counts, or if it replaces, the last.
     order = " DESC" if beside.replaces else ""
     action = "DO NOTHING"
     if beside.replaces:
@@ -98,14 +99,14 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
         action = f"DO UPDATE SET {pairs}, job_token = NULL, job_attempts = 0, job_errors = NULL"
     named = ", ".join(f"{expression} AS {name}" for name, expression in chosen.items())
     jobs = (
-        f"SELECT {columns} FROM (SELECT {named},"
-        f" s.job_ordinal, pg_catalog.row_number() OVER (PARTITION BY {key}"
+        f"SELECT {next_id(definition.table)} AS job_id, {columns} FROM (SELECT {columns}"
+        f" FROM (SELECT {named}, s.job_ordinal, pg_catalog.row_number() OVER (PARTITION BY {key}"
         f" ORDER BY s.job_ordinal{order}) AS job_place FROM {source}) AS j"
-        " WHERE job_key IS NULL OR job_place OPERATOR(pg_catalog.=) 1 ORDER BY job_ordinal"
+        " WHERE job_key IS NULL OR job_place OPERATOR(pg_catalog.=) 1 ORDER BY job_ordinal) AS i"
     )
     if beside.is_again:
-        return again_sql(definition.table, list(chosen), jobs)
+        return again_sql(definition.table, ["job_id", *chosen], jobs)
     return (
-        f"INSERT INTO {definition.table} ({columns}) {jobs}"
-        f" ON CONFLICT (job_key) WHERE job_key IS NOT NULL {action}"
+        f"INSERT INTO {definition.table} (job_id, {columns}) SELECT job_id, {columns}"
+        f" FROM ({jobs}) AS n ORDER BY {BY_KEY} {ON_KEY} {action}"
     )

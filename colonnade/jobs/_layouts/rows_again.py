@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._quoting import quote_identifier
 from colonnade.jobs._layouts.base import DUE, NO_TIME, equal
+from colonnade.jobs._layouts.rows_keys import BY_KEY, ON_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
 NEVER = "'infinity'::pg_catalog.timestamptz"
 IS_BEHIND = "job_after IS NOT NULL"
-_COLLATED = 'COLLATE pg_catalog."C"'
-_OF_AFTER = f"ON CONFLICT (job_after) WHERE {IS_BEHIND} DO NOTHING"
-_OF_KEY = "ON CONFLICT (job_key) WHERE job_key IS NOT NULL DO NOTHING"
+_ON_AFTER = f"ON CONFLICT (job_after) WHERE {IS_BEHIND}"
+_BY_AFTER = BY_KEY.replace("job_key", "job_after")
 
 
 def behind_ddl(table: str) -> str:
@@ -38,32 +38,25 @@ def again_sql(table: str, columns: Sequence[str], jobs: str) -> str:
     """The end of a statement that adds jobs, also beside leased jobs with the same keys.
 
     `jobs` is a query of the jobs, with these columns and at most once each key. The statement
-    answers how many it has added, and how many were in doubt: others have added their keys
-    meanwhile. Then all of it must be undone, and tried again, so that nothing is locked while it
-    waits. Jobs that are there are locked until the transaction ends: so a worker that gets one
-    that waits sees what the transaction has written. All who add so lock in one order.
+    answers how many it has added. Jobs that are there are locked until the transaction ends: so a
+    worker that gets one that waits sees what the transaction has written. Those that are leased are
+    written as they were, because only what is written is told.
     """
     listed = ", ".join(columns)
     rest = [name for name in columns if name not in {"job_key", "job_waits_until"}]
     payload = ", ".join(rest)
-    order = f"ORDER BY job_key {_COLLATED}"
+    of_behind = ", ".join(f"w.{name}" for name in rest)
     return (
         f"wanted AS MATERIALIZED ({jobs}),"
-        " present AS MATERIALIZED (SELECT job_key, job_token FROM"
-        f" {table} WHERE job_key OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT job_key FROM wanted))"
-        f" {order} FOR UPDATE),"
-        " absent AS MATERIALIZED (SELECT * FROM wanted AS w WHERE NOT EXISTS"
-        f" (SELECT FROM present AS p WHERE {equal('p.job_key', 'w.job_key')})),"
-        f" added AS (INSERT INTO {table} ({listed}) SELECT {listed} FROM absent {order}"
-        f" {_OF_KEY} RETURNING 1),"
+        f" placed AS (INSERT INTO {table} AS k ({listed}) SELECT {listed} FROM wanted"
+        f" ORDER BY {BY_KEY} {ON_KEY} DO UPDATE SET job_trace = k.job_trace"
+        " WHERE k.job_token IS NOT NULL RETURNING job_key, job_token IS NOT NULL AS is_leased),"
         f" behind AS (INSERT INTO {table} ({payload}, job_after, job_waits_until)"
-        f" SELECT {payload}, job_key, {NEVER} FROM wanted AS w WHERE EXISTS (SELECT FROM present"
-        f" AS p WHERE {equal('p.job_key', 'w.job_key')} AND p.job_token IS NOT NULL)"
-        f" {order} {_OF_AFTER} RETURNING 1)"
-        " SELECT (SELECT pg_catalog.count(*) FROM added) OPERATOR(pg_catalog.+)"
-        " (SELECT pg_catalog.count(*) FROM behind),"
-        " (SELECT pg_catalog.count(*) FROM absent) OPERATOR(pg_catalog.-)"
-        " (SELECT pg_catalog.count(*) FROM added)"
+        f" SELECT {of_behind}, w.job_key, {NEVER} FROM wanted AS w JOIN placed AS p"
+        f" ON {equal('p.job_key', 'w.job_key')} WHERE p.is_leased"
+        f" ORDER BY w.{BY_KEY} {_ON_AFTER} DO NOTHING RETURNING 1)"
+        " SELECT (SELECT pg_catalog.count(*) FROM placed WHERE NOT is_leased)"
+        " OPERATOR(pg_catalog.+) (SELECT pg_catalog.count(*) FROM behind)"
     )
 
 
@@ -82,10 +75,10 @@ def free_sql(definition: Definition) -> str:
     return (
         f"WITH freed AS (DELETE FROM {table} WHERE ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
         f"SELECT f.ctid FROM {table} AS f WHERE f.{IS_BEHIND} AND NOT EXISTS ({first})"
-        f" ORDER BY f.job_after {_COLLATED} FOR UPDATE OF f SKIP LOCKED))"
+        f" ORDER BY f.{_BY_AFTER} FOR UPDATE OF f SKIP LOCKED))"
         f" RETURNING {kept}, job_after),"
         f" added AS (INSERT INTO {table} ({kept}, job_key, job_waits_until) SELECT {kept},"
         f" job_after, CASE WHEN {DUE} THEN {NO_TIME} ELSE job_ready_at END FROM freed"
-        f" ORDER BY job_after {_COLLATED} {_OF_KEY} RETURNING 1)"
+        f" ORDER BY {_BY_AFTER} {ON_KEY} DO NOTHING RETURNING 1)"
         " SELECT pg_catalog.count(*) FROM added"
     )

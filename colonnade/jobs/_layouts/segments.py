@@ -27,12 +27,13 @@ from colonnade.jobs._layouts.base import (
     equal,
     first_of,
     later,
+    locked_first,
     next_ready_sql,
 )
 from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call, held_question
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same, same_key
 from colonnade.jobs._layouts.segments_ring import Ring
-from colonnade.jobs._layouts.segments_settling import Settling
+from colonnade.jobs._layouts.segments_settling import ORDER, Settling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -260,13 +261,11 @@ class Segments(Layout):
             " job_add, job_first, job_last, job_count, job_trace FROM g)"
             " SELECT pg_catalog.count(*) FROM back"
         )
-        self.requeue = f"WITH back AS (DELETE FROM {self._dead}{again}"
-        self.requeue_some = (
-            f"WITH back AS (DELETE FROM {self._dead} WHERE job_id OPERATOR(pg_catalog.=)"
-            f" ANY ($1::pg_catalog.int8[]){again}"
-        )
+        self.requeue = f"WITH back AS ({self._dug_up}{again}"
+        self.requeue_some = f"WITH back AS ({self._dug_up_some}{again}"
         self.purge = (
-            f"WITH gone AS (DELETE FROM {names.ranges} RETURNING job_count)"
+            f"WITH gone AS (DELETE FROM {names.ranges} WHERE {locked_first(names.ranges, ORDER)}"
+            " RETURNING job_count)"
             " SELECT coalesce(pg_catalog.sum(job_count), 0)::pg_catalog.int8 FROM gone"
         )
 

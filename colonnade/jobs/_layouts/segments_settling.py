@@ -35,6 +35,7 @@ _MATCH = (
 _BOUNDS = "m.n, r.job_first, r.job_last"
 # How ranges are locked by who waits for nobody, and by who waits, in the order in which all do.
 _BRISKLY = "FOR UPDATE OF r SKIP LOCKED"
+ORDER = "job_add, job_first"
 _PATIENTLY = "ORDER BY r.job_add, r.job_first FOR UPDATE OF r"
 _RANGE = f"{', '.join(KEY)}, job_last, job_count, job_attempts, job_expires_at, job_trace"
 _SETTLED = "pg_catalog.cardinality(t.ids)"

@@ -50,14 +50,21 @@ def staging_rights_ddl(definition: Definition, role: str) -> str:
 
 def staging_granted_ddl(definition: Definition) -> str:
     """The statement that gives these rights to whoever may add to the queue already."""
-    table = quote_literal(definition.table)
-    grant = quote_literal(f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table} TO %s")
+    grant = f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table}"
+    return granted_ddl(definition.table, quote_literal(grant))
+
+
+def granted_ddl(table: str, grant: str) -> str:
+    """The statement that grants something to all who may add to a table.
+
+    `grant` is an expression of the statement without its end, which names whom.
+    """
     body = (
-        "BEGIN EXECUTE pg_catalog.concat((SELECT pg_catalog.string_agg(pg_catalog.format("
-        f"{grant}, CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'"
-        " ELSE a.grantee::pg_catalog.regrole::pg_catalog.text END), '; ')"
+        "BEGIN EXECUTE pg_catalog.concat((SELECT pg_catalog.string_agg(pg_catalog.concat("
+        f"{grant}, ' TO ', CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
+        " THEN 'PUBLIC' ELSE a.grantee::pg_catalog.regrole::pg_catalog.text END), '; ')"
         " FROM pg_catalog.pg_class AS c, pg_catalog.aclexplode(c.relacl) AS a"
-        f" WHERE c.oid OPERATOR(pg_catalog.=) {table}::pg_catalog.regclass"
+        f" WHERE c.oid OPERATOR(pg_catalog.=) {quote_literal(table)}::pg_catalog.regclass"
         " AND a.privilege_type OPERATOR(pg_catalog.=) 'INSERT')); END"
     )
     return f"DO {quote_literal(body)};"

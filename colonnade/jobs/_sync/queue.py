@@ -90,8 +90,7 @@ class Queue:
         and "replace" gives it the new payload, takes it from the worker that holds it, and begins
         its attempts anew. "again" leaves a job alone that waits to be handed out; beside one that a
         worker holds, it adds another, which is handed out when that one is done or a dead letter.
-        At most one waits so, and jobs of one call are in the order of their keys. Of equal keys in
-        `table` the first is taken, or to replace the last.
+        At most one waits so. Of equal keys in `table` the first is taken, or to replace the last.
 
         Without `connection` the jobs are committed, and durable, when it returns. With it, they are
         part of the caller's transaction, however that was begun, and nobody sees them or is woken

@@ -169,6 +169,16 @@ async def test_who_may_add_may_add_with_a_key(old: colonnade.Pool) -> None:
     assert await old.fetchval(f"{grantees} AND a.grantee = 0 AND privilege_type = 'INSERT'") == 1
 
 
+async def test_who_may_add_may_draw_ids(old: colonnade.Pool, made: str) -> None:
+    if made.startswith("segments"):
+        pytest.skip("its sequence is granted when it is made")
+    rights = "SELECT has_sequence_privilege('jobs_stranger', 'jobs.old_job_id_seq', 'USAGE')"
+    await old.execute("GRANT SELECT, INSERT ON jobs.old TO jobs_stranger")
+    assert not await old.fetchval(rights)
+    await jobs.migrate_queues(old)
+    assert await old.fetchval(rights)
+
+
 async def test_a_newer_queue_stops_all_of_it(old: colonnade.Pool, made: str) -> None:
     await jobs.create_queue(old, "new", PAYLOAD)
     await old.execute("UPDATE jobs.colonnade_queues SET version = 99 WHERE name = 'new'")

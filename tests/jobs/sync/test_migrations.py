@@ -171,6 +171,16 @@ def test_who_may_add_may_add_with_a_key(old: colonnade.sync.Pool) -> None:
     assert old.fetchval(f"{grantees} AND a.grantee = 0 AND privilege_type = 'INSERT'") == 1
 
 
+def test_who_may_add_may_draw_ids(old: colonnade.sync.Pool, made: str) -> None:
+    if made.startswith("segments"):
+        pytest.skip("its sequence is granted when it is made")
+    rights = "SELECT has_sequence_privilege('jobs_stranger', 'jobs.old_job_id_seq', 'USAGE')"
+    old.execute("GRANT SELECT, INSERT ON jobs.old TO jobs_stranger")
+    assert not old.fetchval(rights)
+    jobs.migrate_queues(old)
+    assert old.fetchval(rights)
+
+
 def test_a_newer_queue_stops_all_of_it(old: colonnade.sync.Pool, made: str) -> None:
     jobs.create_queue(old, "new", PAYLOAD)
     old.execute("UPDATE jobs.colonnade_queues SET version = 99 WHERE name = 'new'")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from colonnade import _core
 from colonnade._arguments import HALF, check_switch, is_whole
 from colonnade._caller_warnings import warn_caller
-from colonnade._shown import class_name, shown
+from colonnade._shown import class_name
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy
 from colonnade._transport.tls_context import tls_policy
@@ -182,7 +182,7 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
 
 def _listed(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
-        msg = f"{name} must be a value or a list of values, not {shown(value)}"
+        msg = f"{name} must be a value or a list of values, not {class_name(value)}"
         raise ClientConfigurationError(msg)
     if isinstance(value, str | int):
         return str(value)

@@ -11,6 +11,10 @@ from __future__ import annotations
 import enum
 import sys
 import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CHARACTERS_MOST = 80
 # A larger int is not printed, because conversion to decimal takes quadratic time.
@@ -54,6 +58,11 @@ def shown(value: object) -> str:
     if kind is types.FunctionType or kind is types.BuiltinFunctionType:
         return f"the function {_cut(value.__qualname__)}"  # type: ignore[attr-defined]
     return _described(value)
+
+
+def shown_path(path: Path) -> str:
+    """The name of a file for an error, unless it is a bare word, which may be a secret."""
+    return repr(str(path)) if len(path.parts) > 1 else "(not shown: it may hold a secret)"
 
 
 def _is_one_of(kind: type, places: set[tuple[str, str]]) -> bool:

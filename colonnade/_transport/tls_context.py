@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colonnade._caller_warnings import warn_caller
-from colonnade._shown import shown
+from colonnade._shown import shown_path
 from colonnade._transport.tls import ALPN, SYSTEM_ROOTS, SslMode, TlsPolicy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
@@ -53,9 +53,7 @@ def _mode(word: object) -> SslMode:
         if isinstance(word, str) and word == mode.value:
             return mode
     words = ", ".join(mode.value for mode in SslMode)
-    raise ClientConfigurationError(
-        f"ssl must be True, False, an ssl.SSLContext or one of {words}, not {shown(word)}"
-    )
+    raise ClientConfigurationError(f"ssl must be True, False, an ssl.SSLContext or one of {words}")
 
 
 def _checked(policy: TlsPolicy) -> TlsPolicy:
@@ -142,7 +140,8 @@ def _load_revocation_list(context: ssl.SSLContext, options: TlsOptions) -> None:
     if directory:
         # OpenSSL reads it during handshakes, and treats a missing one as empty.
         if not Path(directory).is_dir():
-            raise ClientConfigurationError(f"sslcrldir is not a directory: {shown(directory)}")
+            msg = f"sslcrldir is not a directory: {shown_path(Path(directory))}"
+            raise ClientConfigurationError(msg)
         context.load_verify_locations(capath=directory)
     if path is not None or directory:
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
@@ -182,7 +181,8 @@ def _unusable(
     what: str, path: Path, error: OSError, hint: str | None = None
 ) -> ClientConfigurationError:
     reason = error.strerror or str(error)
-    return ClientConfigurationError(f"the {what} {str(path)!r} cannot be used: {reason}", hint=hint)
+    msg = f"the {what} {shown_path(path)} cannot be used: {reason}"
+    return ClientConfigurationError(msg, hint=hint)
 
 
 _VERSIONS = {
@@ -196,9 +196,7 @@ _VERSIONS = {
 def _version(option: str, word: str) -> ssl.TLSVersion:
     version = _VERSIONS.get(word.lower())
     if version is None:
-        raise ClientConfigurationError(
-            f"{option} must be TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not {shown(word)}"
-        )
+        raise ClientConfigurationError(f"{option} must be TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3")
     return version
 
 

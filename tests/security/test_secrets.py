@@ -14,10 +14,11 @@ import traceback
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import adbc_driver_manager
 import pytest
 
 import colonnade
-from colonnade import dbapi, embedded, parallel, sync, tracing
+from colonnade import adbc, dbapi, embedded, parallel, sync, tracing
 from colonnade._connection_options import TlsArguments, resolve
 from colonnade.errors import RemoteProtocolError, TargetServerAttributeNotMatched
 from tests.cli.program import run
@@ -303,6 +304,44 @@ async def test_errors_of_options(dsn: str) -> None:
         assert_silent(*said_by(refused))
     else:
         assert_silent(repr(resolved.info))
+
+
+# Options that accept a number, some words, or a file; whatever else they get may be a secret.
+CLOSED_OPTIONS = (
+    *("port", "connect_timeout", "sslmode", "sslnegotiation", "sslsni", "channel_binding"),
+    *("require_auth", "target_session_attrs", "load_balance_hosts", "gsslib", "client_encoding"),
+    *("ssl_min_protocol_version", "ssl_max_protocol_version", "keepalives_idle", "requirepeer"),
+    *("max_protocol_version", "sslrootcert", "sslcert", "sslcrl", "sslcrldir", "service"),
+    *("scram_client_key", "oauth_client_secret", "oauth_issuer", "sslcertmode", "gssencmode"),
+)
+WORD = "hunter2secret"
+
+
+@pytest.mark.parametrize("option", CLOSED_OPTIONS)
+def test_a_word_that_an_option_does_not_accept(option: str) -> None:
+    """No door repeats it: a password is often a plain word."""
+    dsns = [
+        f"host=127.0.0.1 port=1 sslmode=require {option}={WORD}",
+        f"postgresql://127.0.0.1:1/?{option}={WORD}",
+    ]
+    texts: list[object] = []
+    for dsn in dsns:
+        for connect in (sync.connect, dbapi.connect, adbc.connect):
+            with pytest.raises((*FAILURES, dbapi.Error, adbc_driver_manager.Error)) as caught:
+                connect(dsn)
+            texts += said_by(caught.value)
+    try:
+        resolve("host=h sslmode=verify-full", {option: WORD}, None, TlsArguments())
+    except colonnade.ClientConfigurationError as refused:
+        texts += said_by(refused)
+    assert not [text for text in texts if WORD in str(text).replace(dsns[0], "")]
+
+
+@pytest.mark.parametrize("arguments", [{"ssl": WORD}, {"port": {WORD: 1}}, {"port": WORD.encode()}])
+def test_a_word_that_an_argument_does_not_accept(arguments: dict[str, Any]) -> None:
+    with pytest.raises(colonnade.ClientConfigurationError) as refused:
+        sync.connect("host=127.0.0.1", **arguments)
+    assert WORD not in str(refused.value)
 
 
 @pytest.mark.parametrize("arguments", [{"password": SECRET.encode()}, {"password": [SECRET]}])

@@ -137,7 +137,7 @@ def test_false_is_disable() -> None:
 
 
 def test_a_wrong_word_lists_the_right_ones() -> None:
-    with pytest.raises(ClientConfigurationError, match="verify-ca, verify-full, not 'on'"):
+    with pytest.raises(ClientConfigurationError, match=r"verify-ca, verify-full$"):
         tls_policy("on", TlsOptions())
 
 

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt;
 
-use super::secrecy::shown;
+use super::secrecy::shown_path;
 
 /// An error in the connection options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,8 +93,8 @@ pub enum ConnInfoError {
     InvalidValue {
         /// The option.
         option: &'static str,
-        /// The value as written.
-        value: String,
+        /// The value, if it is a number: a word may be a secret.
+        number: Option<i64>,
         /// The accepted values.
         expected: &'static str,
     },
@@ -144,15 +144,13 @@ pub enum ConnInfoError {
     NoUser,
     /// No service file defines the service.
     ServiceNotFound {
-        /// The service.
-        name: String,
         /// The files searched.
         files: Vec<String>,
+        /// The services that they define.
+        defined: Vec<String>,
     },
     /// None of the service files exists.
     NoServiceFile {
-        /// The service.
-        name: String,
         /// The files looked for.
         files: Vec<String>,
     },
@@ -283,8 +281,14 @@ impl ConnInfoError {
     /// Writes the errors in well-formed options.
     fn fmt_meaning(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InvalidValue { option, value, expected } => {
-                write!(out, "{option} must be {expected}, not {}", shown(value))
+            Self::InvalidValue { option, number, expected } => {
+                write!(out, "{option} must be {expected}")?;
+                match number {
+                    Some(number) => write!(out, ", not {number}"),
+                    None => out.write_str(
+                        " (the value given is none of them, and not shown: it may hold a secret)",
+                    ),
+                }
             }
             Self::PortCount { hosts, ports } => write!(
                 out,
@@ -316,14 +320,20 @@ impl ConnInfoError {
                  directory (what was given is not shown: it may hold a secret)",
             ),
             Self::Address => out.write_str("hostaddr must be IP addresses, separated by commas"),
-            Self::NoServiceFile { name, files } => write!(
+            Self::NoServiceFile { files } => write!(
                 out,
-                "the service {} cannot be looked up: there is no file {}",
-                shown(name),
-                files.join(" or ")
+                "the service cannot be looked up: there is no file {}",
+                files.iter().map(|file| shown_path(file)).collect::<Vec<_>>().join(" or ")
             ),
-            Self::ServiceNotFound { name, files } => {
-                write!(out, "the service {} is not defined in {}", shown(name), files.join(" or "))
+            Self::ServiceNotFound { files, defined } => {
+                let defined =
+                    if defined.is_empty() { "nothing".into() } else { defined.join(", ") };
+                write!(
+                    out,
+                    "the service is not defined in {} (what was given is not shown: it may hold a \
+                     secret); defined there: {defined}",
+                    files.join(" or "),
+                )
             }
             Self::ServiceLine { file, line, reason } => {
                 write!(out, "{file}, line {line}: {reason}")

@@ -217,12 +217,13 @@ impl Draft {
                 return Ok(());
             }
         }
-        let name = request.name.clone();
         if files.is_empty() {
-            return Err(ConnInfoError::NoServiceFile { name, files: request.files.clone() });
+            return Err(ConnInfoError::NoServiceFile { files: request.files.clone() });
         }
-        let files = files.iter().map(|(file, _)| file.clone()).collect();
-        Err(ConnInfoError::ServiceNotFound { name, files })
+        Err(ConnInfoError::ServiceNotFound {
+            files: files.iter().map(|(file, _)| file.clone()).collect(),
+            defined: files.iter().flat_map(|(_, text)| service::names(text)).collect(),
+        })
     }
 
     /// Checks all options and fills in defaults.

@@ -11,7 +11,7 @@ use super::error::ConnInfoError;
 use super::secrecy;
 
 /// The options, sorted. Most are libpq's.
-const OPTIONS: &[&str] = &[
+pub(super) const OPTIONS: &[&str] = &[
     "application_name",
     "channel_binding",
     "client_encoding",

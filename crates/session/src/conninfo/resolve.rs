@@ -120,12 +120,8 @@ fn refuse_unsupported(draft: &Draft) -> Result<(), ConnInfoError> {
     match draft.option("client_encoding") {
         None => Ok(()),
         Some(name) if is_utf8(name) => Ok(()),
-        Some(name) => Err(ConnInfoError::Unsupported {
-            option: if secrecy::is_shown(name) {
-                format!("client_encoding={name}")
-            } else {
-                "client_encoding".to_owned()
-            },
+        Some(_) => Err(ConnInfoError::Unsupported {
+            option: "client_encoding".to_owned(),
             reason: "the driver always uses UTF-8, which the server converts to and from the \
                      database's encoding",
         }),
@@ -140,7 +136,7 @@ fn is_utf8(name: &str) -> bool {
 }
 
 fn invalid(option: &'static str, value: &str, expected: &'static str) -> ConnInfoError {
-    ConnInfoError::InvalidValue { option, value: value.to_owned(), expected }
+    ConnInfoError::InvalidValue { option, number: parsed(value.trim()), expected }
 }
 
 fn parsed<T: FromStr>(text: &str) -> Option<T> {

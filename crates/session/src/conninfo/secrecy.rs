@@ -61,19 +61,15 @@ pub(super) fn check_address(address: &str) -> Result<(), ConnInfoError> {
     if is_ip_address(address) { Ok(()) } else { Err(ConnInfoError::Address) }
 }
 
-/// Whether an error may show a value: it is a word, or a list of words.
+/// Whether an error may show a name that was sent to the server, whose own errors repeat it.
 pub fn is_shown(value: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "_-.,!+".contains(c);
     value.chars().all(is_plain) && value.chars().count() <= SHOWN_CHARACTERS_MAX
 }
 
-/// The value for an error, or a stand-in for it.
-pub(super) fn shown(value: &str) -> String {
-    if is_shown(value) {
-        format!("\"{value}\"")
-    } else {
-        "the value given (not shown: it may hold a secret)".to_owned()
-    }
+/// The name of a file that is not there, for an error, if it is a path: a word may be a secret.
+pub(super) fn shown_path(path: &str) -> &str {
+    if path.contains(['/', '\\']) { path } else { "(not shown: it may hold a secret)" }
 }
 
 fn is_ip_address(text: &str) -> bool {

@@ -44,6 +44,13 @@ pub(super) fn find(file: &str, text: &str, name: &str) -> Result<Option<Layer>, 
     })
 }
 
+/// The services that a file's text defines.
+pub(super) fn names(text: &str) -> Vec<String> {
+    let lines = without_mark(text).lines().map(str::trim);
+    let headers = lines.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    headers.map(str::to_owned).collect()
+}
+
 /// The text without the byte order mark that some editors write.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
@@ -63,6 +70,7 @@ mod tests {
         assert_eq!((two.option("host"), two.option("port")), (Some("b"), None));
         assert_eq!(two.option("options"), Some("-c x=1"));
         assert!(find("f", TEXT, "three").unwrap().is_none());
+        assert_eq!(names(TEXT), ["one", "two"]);
     }
 
     #[test]

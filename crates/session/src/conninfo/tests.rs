@@ -126,11 +126,12 @@ fn service_files() {
     let files = owned(&[("/own", "[other]\n"), ("/etc/pg/pg_service.conf", "[x]\n")]);
     assert_eq!(
         draft.add_service(&request, &files).unwrap_err().to_string(),
-        "the service \"s\" is not defined in /own or /etc/pg/pg_service.conf"
+        "the service is not defined in /own or /etc/pg/pg_service.conf (what was given is not \
+         shown: it may hold a secret); defined there: other, x"
     );
     assert_eq!(
         draft.add_service(&request, &[]).unwrap_err().to_string(),
-        "the service \"s\" cannot be looked up: there is no file /own or /etc/pg/pg_service.conf"
+        "the service cannot be looked up: there is no file /own or /etc/pg/pg_service.conf"
     );
 }
 
@@ -206,16 +207,17 @@ fn wrong_values_say_what_is_right() {
     for (dsn, message) in [
         (
             "sslmode=on",
-            "sslmode must be disable, allow, prefer, require, verify-ca or verify-full, not \"on\"",
+            "sslmode must be disable, allow, prefer, require, verify-ca or verify-full (the value",
         ),
-        ("connect_timeout=soon", "connect_timeout must be a whole number, not \"soon\""),
-        ("sslsni=yes", "sslsni must be 0 or 1, not \"yes\""),
+        ("connect_timeout=soon", "connect_timeout must be a whole number (the value given"),
+        ("sslsni=2", "sslsni must be 0 or 1, not 2"),
+        ("port=70000", "port must be a number from 1 to 65535, not 70000"),
         ("sslrootcert=system sslmode=require", "sslrootcert=system needs sslmode=verify-full, not"),
         ("sslnegotiation=direct", "sslnegotiation=direct needs sslmode=require, verify-ca or"),
         ("ssl_max_protocol_version=TLSv1", "ssl_min_protocol_version=TLSv1.2 is above"),
         ("requirepeer=postgres", "the connection option requirepeer is not supported"),
         ("gssencmode=require", "gssencmode=require is not supported"),
-        ("client_encoding=LATIN1", "client_encoding=LATIN1 is not supported"),
+        ("client_encoding=LATIN1", "client_encoding is not supported"),
         ("require_auth=md5,!password", "require_auth must be a list"),
         ("require_auth=md5,md5", "require_auth must be a list of different"),
         ("mydb", "neither a URI"),
@@ -325,12 +327,30 @@ const MISTAKES: &[&str] = &[
     "postgresql://app%20PGPASSWORD%3Ds3cret@db.example.org/prod",
 ];
 
+/// Each option, with a word that may be anything as its value.
+#[test]
+fn no_error_repeats_a_word() {
+    let files = owned(&[("/f", "[a]\nhost=b\n")]);
+    for option in options::OPTIONS {
+        for (value, files) in [("", files.as_slice()), ("1,", &[]), ("1", &files)] {
+            let dsn = format!("{option}={value}hunter2secret service=other");
+            let found = draft(NOTHING, &dsn, NOTHING).and_then(|draft| draft.finish(&local()));
+            let message = found.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(!message.contains("hunter2secret"), "{dsn}: {message}");
+            let Ok(mut draft) = draft(NOTHING, &dsn, NOTHING) else { continue };
+            let request = draft.service(&local()).unwrap();
+            let message = draft.add_service(&request, files).unwrap_err().to_string();
+            assert!(!message.contains("hunter2secret"), "{dsn}: {message}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_around_a_password_are_refused_without_it() {
     for dsn in MISTAKES {
         let found = draft(NOTHING, dsn, NOTHING).and_then(|draft| match draft.service(&local()) {
             Some(request) => {
-                Err(ConnInfoError::ServiceNotFound { name: request.name, files: request.files })
+                Err(ConnInfoError::ServiceNotFound { files: request.files, defined: Vec::new() })
             }
             None => draft.finish(&local()),
         });

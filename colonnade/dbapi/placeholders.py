@@ -183,8 +183,10 @@ def _values(text: _Text, parameters: Parameters) -> Sequence[Any]:
         return ()
     values = _sequence(parameters)
     if len(values) != text.values:
+        style = "" if text.values else ": write %s for each, not $1 or ?, or %(name)s with a dict"
         raise ProgrammingError(
             f"the query has {text.values} placeholders but {len(values)} parameters were passed"
+            f"{style}"
         )
     return values
 

@@ -31,9 +31,16 @@ _OTHER_PLACEHOLDERS = (
 _POSITION = "[0-9]{1,10}"
 _PSQL_COMMAND = r"\s*\\[a-zA-Z?!]"
 _TAKEN = (
-    "parameters are $1, $2, ... in the queries of a Connection or Pool; "
-    "%s and %(name)s belong to colonnade.dbapi, :name to Named and to read_sql with a mapping "
-    "as params"
+    "parameters are $1, $2, ... in the queries of a Connection or Pool; %s and %(name)s in those "
+    "of colonnade.dbapi, if parameters are passed; :name in Named, in text(), and in read_sql with "
+    "a mapping as params"
+)
+# The server reports the parameter, or with parentheses the operator, which takes no list.
+_LIST_WITHOUT_PARENTHESES = re.compile(r"\bin\s*$", re.IGNORECASE)
+_LIST_IN_PARENTHESES = re.compile(r"(?:not\s+)?in\s*\(\s*\$[0-9]+\s*\)", re.IGNORECASE)
+_ONE_VALUE = (
+    "HINT: a parameter is one value, also if it is a list: write = ANY ($1) for IN, <> ALL ($1) "
+    "for NOT IN, and pass a list (in colonnade.dbapi %s for $1)"
 )
 
 
@@ -109,7 +116,7 @@ def note_place(error: PostgresError, query: str) -> None:
         _add(error, _placeholder_hint(query, position))
     elif error.sqlstate in {_UNDEFINED_COLUMN, _UNDEFINED_FUNCTION}:
         # `id=%s` is valid SQL: an operator `=%` and a column.
-        _add(error, _percent_hint(query, position - 1))
+        _add(error, _percent_hint(query, position - 1) or _list_hint(query, position - 1))
 
 
 def _add(error: PostgresError, note: str | None) -> None:
@@ -128,7 +135,7 @@ def _placeholder_hint(query: str, position: int) -> str | None:
     for pattern, written in _OTHER_PLACEHOLDERS:
         if re.match(pattern, query[at:]):
             return _no_placeholder(written)
-    return _percent_hint(query, position - 1)
+    return _percent_hint(query, position - 1) or _list_hint(query, position - 1)
 
 
 def _percent_hint(query: str, at: int) -> str | None:
@@ -142,6 +149,12 @@ def _percent_hint(query: str, at: int) -> str | None:
         if any(found.start() <= at < found.end() for found in re.finditer(pattern, query)):
             return _no_placeholder(written)
     return None
+
+
+def _list_hint(query: str, at: int) -> str | None:
+    """The hint if a list was meant: the position is in `IN $1`, or in `IN ($1)` of an array."""
+    is_alone = query.startswith("$", at) and _LIST_WITHOUT_PARENTHESES.search(query[:at])
+    return _ONE_VALUE if is_alone or _LIST_IN_PARENTHESES.match(query, at) else None
 
 
 def _no_placeholder(written: str) -> str:

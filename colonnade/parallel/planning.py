@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count, check_mapping, check_name, check_values
+from colonnade._arguments import check_count, check_mapping, check_name, check_text, check_values
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade._table_names import derived, found_table, is_table
@@ -103,6 +103,7 @@ class Request:
         infinity: Infinity,
         connect_options: Mapping[str, Any] | None,
     ) -> None:
+        check_text("table_or_query", table_or_query)
         _check_dsn(dsn)
         if cuts not in _CUTS:
             msg = f"cuts must be 'quantile' or 'range', not {shown(cuts)}"

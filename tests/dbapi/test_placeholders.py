@@ -48,6 +48,8 @@ def test_translations(query: str, parameters: Any, text: str, values: list[Any])
         ("SELECT %s", (), "1 placeholders but 0"),
         ("SELECT %s", (1, 2), "1 placeholders but 2"),
         ("SELECT 1", (1,), "0 placeholders but 1"),
+        ("SELECT $1", (1,), "write %s for each, not "),
+        ("SELECT ?", (1,), "write %s for each, not "),
         ("SELECT %(a)s", {"b": 1}, r"no value for %\(a\)s"),
         ("SELECT %(a)s", (1,), "by name"),
         ("SELECT %s", {"a": 1}, "without names"),
@@ -78,6 +80,32 @@ def test_without_parameters_nothing_is_parsed(conn: dbapi.Connection) -> None:
     assert row == ("a%%b", 2, "%s")
     row = conn.execute("SELECT 'a%%b', 7 %% 5, '%%s'", ()).fetchone()
     assert row == ("a%b", 2, "%s")
+
+
+@pytest.mark.parametrize(
+    ("query", "parameters"),
+    [
+        ("SELECT 1 WHERE 1 IN %s", ((1, 2),)),
+        ("SELECT 1 WHERE 1 NOT IN %(a)s", {"a": [1, 2]}),
+        ("SELECT 1 WHERE 1 IN (%s)", ([1, 2],)),
+        ("SELECT 1 WHERE 1 not  in ( %s )", ([1, 2],)),
+    ],
+)
+def test_a_list_for_in(conn: dbapi.Connection, query: str, parameters: Any) -> None:
+    """As psycopg2's users write it: the error says what to write."""
+    with pytest.raises(dbapi.ProgrammingError) as caught:
+        conn.execute(query, parameters)
+    assert any("= ANY ($1)" in note and "%s for $1" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize(("query", "parameters"), [("SELECT %s", None), ("SELECT :a", {"a": 1})])
+def test_placeholders_that_are_not_replaced(
+    conn: dbapi.Connection, query: str, parameters: Any
+) -> None:
+    with pytest.raises(dbapi.ProgrammingError) as caught:
+        conn.execute(query, parameters)
+    told = "%s and %(name)s in those of colonnade.dbapi, if parameters are passed"
+    assert any(told in note for note in caught.value.__notes__)
 
 
 def test_other_placeholders(dsn: str) -> None:

@@ -161,6 +161,11 @@ def test_what_cannot_be_read(dsn: str, table: str) -> None:
         parallel.read(table, dsn, partition_by="id", cuts="other")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="dsn is the address"), sync.connect(dsn) as connection:
         parallel.read(table, connection)  # type: ignore[arg-type]
+    with (
+        pytest.raises(TypeError, match="table_or_query must be a str, not Connection"),
+        sync.connect(dsn) as connection,
+    ):
+        parallel.read(connection, "SELECT 1")  # type: ignore[arg-type]
 
 
 # The snapshot

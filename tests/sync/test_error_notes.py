@@ -129,6 +129,16 @@ def test_a_placeholder_that_is_read_as_an_operator(
     assert hint.startswith(f"HINT: {written} is not a placeholder here: ")
 
 
+@pytest.mark.parametrize("query", ["SELECT 1 WHERE 1 IN $1", "SELECT 1 WHERE 1 not in\n$1"])
+def test_a_list_for_in(connection: colonnade.sync.Connection, query: str) -> None:
+    with pytest.raises(PostgresSyntaxError) as caught:
+        connection.fetch(query, [1, 2])
+    _place, hint = notes(caught.value)
+    assert "write = ANY ($1) for IN, <> ALL ($1) for NOT IN" in hint
+    for right in ("1 = ANY ($1)", "NOT 3 = ANY ($1)", "3 <> ALL ($1)"):
+        assert connection.fetchval(f"SELECT {right}", [1, 2]) is True
+
+
 def test_other_names_have_no_hint(connection: colonnade.sync.Connection) -> None:
     for query in ("SELECT s", "SELECT 1 % nosuch", "SELECT nosuch, '%s'", "SELECT 1 =% 'a'"):
         with pytest.raises(PostgresError) as caught:

@@ -320,6 +320,15 @@ def test_every_faulty_line_of_csv_is_named(
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
+def test_a_table_is_made_of_a_pipe(dsn: str, connection: colonnade.sync.Connection) -> None:
+    """The rows whose types are guessed are imported, too, and so is what comes after them."""
+    words = ("import", "-", TABLE, "--create", "--format", "csv")
+    done = run(dsn, *words, stdin="number,other\n" + "1,some text in a line\n" * 300_000)
+    assert done.returncode == 0, done.stderr
+    assert types_of(connection, TABLE) == {"number": "bigint", "other": "text"}
+    assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 300_000
+
+
 def test_a_column_without_a_name(
     dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import sys
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import colonnade
 from colonnade._quoting import quote_identifier
 from colonnade.cli.failures import CommandError
 from colonnade.cli.importing.guesses import Held, Layout
+from colonnade.cli.importing.other_texts import check_delimiter, check_encoding, hint_for
 from colonnade.cli.importing.places import copy_place, refused
 from colonnade.formats.lines import BYTE_ORDER_MARK
 
@@ -34,7 +36,8 @@ class CsvFile:
     """A CSV file, or standard input, and its delimiter, NULL string and header."""
 
     path: Path
-    delimiter: str = ","
+    chosen_delimiter: str | None = None
+    """None for a comma that nobody asked for."""
     null: str = ""
     has_header: bool = True
 
@@ -43,14 +46,24 @@ class CsvFile:
         """The file's name in messages."""
         return "standard input" if str(self.path) == "-" else str(self.path)
 
+    @property
+    def delimiter(self) -> str:
+        """The character between two fields."""
+        return self.chosen_delimiter or ","
+
     @contextmanager
     def opened(self) -> Generator[tuple[bytes, IO[bytes]], None, None]:
         """Yield the first bytes of the file, and the open file for the rest."""
         if str(self.path) == "-":
-            yield _beginning(sys.stdin.buffer), sys.stdin.buffer
+            yield self._piped, sys.stdin.buffer
             return
         with self.path.open("rb") as file:
             yield _beginning(file), file
+
+    @functools.cached_property
+    def _piped(self) -> bytes:
+        """The first bytes of standard input: read once, and needed twice for a new table."""
+        return _beginning(sys.stdin.buffer)
 
     def header(self, beginning: bytes) -> list[str] | None:
         """Return the column names; None if the file has no header.
@@ -68,6 +81,9 @@ class CsvFile:
             raise CommandError(
                 f"{self.name} has no header", "use --no-header for files without column names"
             )
+        check_encoding(self.name, names, beginning)
+        if self.chosen_delimiter is None:
+            check_delimiter(self.name, names, beginning)
         return names
 
     def create_table(self, destination: Destination, beginning: bytes) -> None:
@@ -110,7 +126,7 @@ class CsvFile:
                 target = (destination.table.name, destination.table.schema)
                 return self._copy(destination, target, list(wanted.values()), chunks)
             except colonnade.PostgresError as error:
-                raise self._told(error) from error
+                raise self._told(error, beginning) from error
 
     def _copy(
         self,
@@ -174,10 +190,13 @@ class CsvFile:
         held = Held(self.name, self._layout, columns, kinds, has_header=self.has_header)
         return held(chunks)
 
-    def _told(self, error: colonnade.PostgresError) -> CommandError:
+    def _told(self, error: colonnade.PostgresError, beginning: bytes) -> CommandError:
         """Put the file, the line and the column in front of the server's error."""
         line, column = copy_place(error)
-        return refused(error, self.name if line is None else f"{self.name}, line {line}", column)
+        where = self.name if line is None else f"{self.name}, line {line}"
+        is_chosen = self.chosen_delimiter is not None
+        hint = hint_for(error, self.name, beginning, is_chosen=is_chosen)
+        return refused(error, where, column, hint)
 
 
 def _beginning(file: IO[bytes]) -> bytes:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 import colonnade
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.cli.failures import CommandError
+from colonnade.cli.importing.other_texts import hint_for_encoding
 from colonnade.cli.importing.places import refused
 from colonnade.formats.lines import BYTE_ORDER_MARK
 
@@ -124,7 +125,9 @@ class NdjsonFile:
         return refused(error, f"{self.name}, line {line}", column, hint)
 
     def _told(self, error: colonnade.PostgresError, line: int | None) -> CommandError:
-        return refused(error, self.name if line is None else f"{self.name}, line {line}")
+        where = self.name if line is None else f"{self.name}, line {line}"
+        hint = hint_for_encoding(error, self.name, b"", "ndjson")
+        return refused(error, where, hint=hint)
 
 
 def _keys_sql(lines: str = "true") -> str:

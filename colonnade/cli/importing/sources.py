@@ -40,7 +40,7 @@ def files_argument(function: F) -> F:
 def csv_options(function: F) -> F:
     """Add the options that say how CSV is written."""
     delimiter = click.option(
-        "--delimiter", type=Character(), default=",", show_default=True, help="Delimiter in CSV."
+        "--delimiter", type=Character(), show_default=",", help="Delimiter in CSV."
     )
     null = click.option("--null", default="", help="Text of NULL in CSV; empty by default.")
     header = click.option(

@@ -267,7 +267,13 @@ def test_a_command_says_its_status(dsn: str, connection: colonnade.sync.Connecti
     try:
         assert done.returncode == 0
         assert done.stdout == ""
-        assert run(dsn, "query", "INSERT INTO cli_made VALUES (1), (2)").returncode == 0
+        assert done.stderr.startswith("CREATE TABLE, ")
+        done = run(dsn, "query", "INSERT INTO cli_made VALUES (1), (2)")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.startswith("INSERT 0 2, ")
+        # Rows are the result of this one, and stand alone in a pipe.
+        done = run(dsn, "query", "UPDATE cli_made SET a = 1 WHERE a = 1 RETURNING a")
+        assert (done.stdout, done.stderr) == ("a\n1\n", "")
         assert connection.fetchval("SELECT count(*) FROM cli_made") == 2
         done = run(dsn, "query", "DROP TABLE cli_made", "-o", "x.csv")
         assert done.returncode == 1

@@ -116,7 +116,8 @@ def query(
         else:
             done = _run_limited(prepared, output, settings, max_rows, limit)
         elapsed = time.perf_counter() - start
-        if output == STDOUT and chosen is not None and not timing:
+        # In a pipe the rows are all that is said; a statement without rows says what it did.
+        if prepared.attributes and output == STDOUT and chosen is not None and not timing:
             return
         say(f"{done.told}, {duration(elapsed)}")
         if timing and done.timing is not None:

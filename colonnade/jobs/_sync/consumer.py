@@ -13,6 +13,7 @@ from colonnade.jobs._sync.acking import Acks
 from colonnade.jobs._sync.batch import release_within
 from colonnade.jobs._sync.getting import Asker, get_until
 from colonnade.jobs._sync.leases import Leases
+from colonnade.jobs._tasks.handlers import check_handler
 from colonnade.jobs._tasks.hub_threads import on_duty
 from colonnade.jobs._tasks.threads import Semaphore, Signal, failure_of, run_all
 from colonnade.jobs.definition import check_seconds
@@ -59,6 +60,7 @@ class Consumer:
         prefetch: int,
         stop_within: float,
     ) -> None:
+        check_handler(handler)
         check_count("limit", limit)
         check_seconds("lease", lease)
         check_count("concurrency", concurrency)

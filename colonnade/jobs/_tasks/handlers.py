@@ -7,6 +7,7 @@ import inspect
 from colonnade._arguments import check_callable
 from colonnade._shown import shown
 
+
 class WrongHandlerError(TypeError):
     """The handler of a consumer cannot do any job. It ends the consumer: no retry mends it."""
 
@@ -21,7 +22,10 @@ def check_handler(handler: object) -> None:
     try:
         signature.bind(None)
     except TypeError:
-        msg = f"a handler is called with one argument, the batch, which {shown(handler)} does not take"
+        msg = (
+            "a handler is called with one argument, the batch, which "
+            f"{shown(handler)} does not take"
+        )
         raise TypeError(msg) from None
 
 

@@ -53,6 +53,31 @@ def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.Mo
         docs_snippets.run_page(page, with_programs())
 
 
+IMPORTED = re.compile(r"^\s*(?:import|from) ([A-Za-z]\w*)(?=[ .]|$)", re.MULTILINE)
+PYTHON_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# What an extra installs under another name, and what is no library.
+OF_EXTRAS = {"opentelemetry": "opentelemetry_api"}
+HERE = {"colonnade", "examples", "generate_series"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_what_a_block_needs_is_named(page: Path) -> None:
+    """A library that is no extra of ours is named on the page, with how to install it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = [each for one in project["optional-dependencies"].values() for each in one]
+    ours = {re.split(r"[^\w-]", each, maxsplit=1)[0].replace("-", "_") for each in needs}
+    text = page.read_text("utf-8")
+    needed = {name for block in PYTHON_BLOCK.findall(text) for name in IMPORTED.findall(block)}
+    needed -= HERE | set(sys.stdlib_module_names)
+    missing = {
+        name
+        for name in needed
+        if OF_EXTRAS.get(name, name) not in ours
+        and not re.search(rf"install[^\n]* \W?{name}\b", text)
+    }
+    assert missing == set()
+
+
 def with_programs() -> dict[str, str]:
     """The environment of a shell that finds the programs of this environment."""
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

@@ -18,9 +18,14 @@ def reports() -> dict[str, str]:
     found = {}
     for path in FOLDER.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+                "test_"
+            ):
                 if node.name not in ABOUT_THE_ROOM:
-                    found[f"{path.name}: {node.name}"] = ast.get_docstring(node) or ""
+                    # Or the cases of the test name theirs.
+                    cases = " ".join(map(ast.unparse, node.decorator_list)).replace(":", "")
+                    text = ast.get_docstring(node) or ""
+                    found[f"{path.name}: {node.name}"] = f"{cases} {text}" if "#" in cases else text
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
                 "Reading",
                 "Writing",
@@ -38,4 +43,4 @@ def test_reports_are_named() -> None:
         if not NUMBER.search(text.partition(":")[0]) and not text.startswith(UNNUMBERED)
     ]
     assert unnamed == []
-    assert len(named) > 100
+    assert len(named) > 200

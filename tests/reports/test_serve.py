@@ -92,6 +92,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("accept", ACCEPTED)
 async def test_an_accept_header_of_the_wild(pool: colonnade.Pool, accept: str) -> None:
+    """jshttp/negotiator#41 and those above: what a header means, whoever wrote it."""
     async with client_of(table(pool, formats=["csv", "json"])) as client:
         if accept == "text/csv;q=0, */*":
             # Nothing is refused to who refuses CSV alone.
@@ -114,6 +115,7 @@ async def test_an_accept_header_of_the_wild(pool: colonnade.Pool, accept: str) -
     ],
 )
 async def test_a_file_name(pool: colonnade.Pool, name: str, plain: str, encoded: str) -> None:
+    """Kludex/starlette#790 and those above: a header for every name."""
     async with client_of(table(pool, filename=name, formats=["csv"])) as client:
         response = await client.get("/")
     told = response.headers["content-disposition"]

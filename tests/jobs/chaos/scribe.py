@@ -153,6 +153,15 @@ class Scribe:
             self._end(end, batch, ids, began)
 
     @contextlib.contextmanager
+    def leaving(self, batch: AnyBatch, ids: NDArray[np.int64]) -> Generator[None]:
+        """Write down that these jobs are left, if the block, which is for others, breaks off."""
+        try:
+            yield
+        except BROKEN_OFF:
+            self.end(ledger.ABANDONED, batch, ids)
+            raise
+
+    @contextlib.contextmanager
     def releasing(self, batch: AnyBatch) -> Generator[None]:
         """Write down a `release` of all jobs, and before it that it begins."""
         self._end(ledger.RELEASING, batch, batch.ids, time.monotonic())

@@ -219,10 +219,13 @@ class Worker:
         if fate is Fate.FAILED:
             await self._nack(batch, batch.held)
             return
+        held, half = batch.held, len(batch.held) // 2
         if fate is Fate.FAILED_IN_PART:
-            await self._nack(batch, batch.held[::2])
+            with self._scribe.leaving(batch, held[1::2]):
+                await self._nack(batch, held[::2])
         if fate is Fate.DONE_IN_PARTS:
-            await self._ack(batch, batch.held[: len(batch.held) // 2])
+            with self._scribe.leaving(batch, held[half:]):
+                await self._ack(batch, held[:half])
         seconds = self._scribe.seconds(0, 0.005) if fate is Fate.CANCELLED else None
         async with asyncio.timeout(seconds):
             await self._ack(batch, batch.held)

@@ -194,7 +194,8 @@ class Worker:
             self._scribe.end(ledger.ABANDONED, batch, batch.ids)
             return
         if fate is Fate.FAILED_IN_PART:
-            self._nack(batch, batch.ids[1::2])
+            with self._scribe.leaving(batch, batch.ids[::2]):
+                self._nack(batch, batch.ids[1::2])
         held = batch.held
         with self._scribe.settling(batch, held):
             batch.ack(held)

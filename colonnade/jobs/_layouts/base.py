@@ -59,15 +59,32 @@ def waits_until(seconds: str) -> str:
 
 
 def next_ready_sql(table: str, order: str) -> str:
-    """A query: the seconds until a job of the table is ready, by its time or by its lease's end."""
+    """A query: the seconds until a job has to get in line, and until one in line is ready.
+
+    And whether all in line were looked at: otherwise there may be one that is ready now.
+    """
     return (
-        "SELECT pg_catalog.date_part('epoch', least((SELECT job_waits_until FROM"
-        f" {table} WHERE {WAITS} AND pg_catalog.isfinite(job_waits_until)"
-        f" ORDER BY job_waits_until {first_of(1)}),"
-        " (SELECT pg_catalog.min(job_ready_at) FROM (SELECT job_ready_at"
-        f" FROM {table} WHERE {IN_LINE} ORDER BY {order} {first_of(LOOKED_AT)}) AS first_ones))"
-        f" OPERATOR(pg_catalog.-) {NOW})"
+        f"SELECT {_seconds_until(f'({_first_that(WAITS, table)})')},"
+        f" {_seconds_until('pg_catalog.min(job_ready_at)')},"
+        f" pg_catalog.count(*) OPERATOR(pg_catalog.<) {LOOKED_AT} FROM (SELECT job_ready_at"
+        f" FROM {table} WHERE {IN_LINE} ORDER BY {order} {first_of(LOOKED_AT)}) AS first_ones"
     )
+
+
+def _seconds_until(time: str) -> str:
+    return f"pg_catalog.date_part('epoch', {time} OPERATOR(pg_catalog.-) {NOW})"
+
+
+def _first_that(waits: str, table: str) -> str:
+    return (
+        f"SELECT job_waits_until FROM {table} WHERE {waits}"
+        f" AND pg_catalog.isfinite(job_waits_until) ORDER BY job_waits_until {first_of(1)}"
+    )
+
+
+def none_comes(table: str, is_asked: str) -> str:
+    """A condition: no job of the table waits for a time that has come, if that is asked."""
+    return f"(NOT {is_asked}::pg_catalog.bool OR ({_first_that(COMES, table)}) IS NULL)"
 
 
 WAITS_DDL = f"job_waits_until pg_catalog.timestamptz NOT NULL DEFAULT {NO_TIME}"
@@ -197,10 +214,15 @@ class Layout(ABC):
     line_up: str
     """Let jobs in line whose time has come, at most $1; a query of their number."""
     lease: str
+    """Hold at most $1 jobs for $2 seconds with the token $3. With $4, nothing is handed out while a
+    job waits whose time has come: it may be the first one, so `line_up` is to be run before."""
     take: str
+    """Remove at most $1 jobs; $2 is as $4 of `lease`."""
     release_all: str
     sweep: str
     next_ready: str
+    """The seconds until a job has to get in line, and until one in line is ready, or NULL; and
+    whether all in line were looked at."""
     length: str
     excess: str
     stats: str

@@ -26,6 +26,7 @@ from colonnade.jobs._layouts.base import (
     later,
     locked_first,
     next_ready_sql,
+    none_comes,
     times_ddl,
     waits_until,
 )
@@ -158,20 +159,26 @@ class Rows(Layout):
     def _getting(self) -> tuple[str, str]:
         """Get with a lease, and without; a row's place cannot change while it is locked."""
         table = self._table
-        ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
-        chosen = (
-            "ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-            f"SELECT ctid FROM {table} WHERE {IN_LINE} AND {ready}"
-            f" ORDER BY {_ORDER} {first_of('$1')} FOR UPDATE SKIP LOCKED))"
-        )
         lease = (
             f"WITH taken AS (UPDATE {table} SET job_token = $3::pg_catalog.int8,"
             " job_attempts = job_attempts OPERATOR(pg_catalog.+) 1,"
             f" job_ready_at = {later('$2::pg_catalog.float8')}"
-            f" WHERE {chosen} RETURNING {self._shown}) {_IN_ORDER}"
+            f" WHERE {self._first_ones('$4')} RETURNING {self._shown}) {_IN_ORDER}"
         )
-        take = f"WITH taken AS (DELETE FROM {table} WHERE {chosen} RETURNING {self._shown})"
-        return lease, f"{take} {_IN_ORDER}"
+        take = (
+            f"WITH taken AS (DELETE FROM {table} WHERE {self._first_ones('$2')}"
+            f" RETURNING {self._shown}) {_IN_ORDER}"
+        )
+        return lease, take
+
+    def _first_ones(self, in_order: str) -> str:
+        """A condition: one of the first jobs that are ready."""
+        ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
+        return (
+            f"ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT ctid FROM {self._table}"
+            f" WHERE {IN_LINE} AND {ready} AND {none_comes(self._table, in_order)}"
+            f" ORDER BY {_ORDER} {first_of('$1')} FOR UPDATE SKIP LOCKED))"
+        )
 
     def _settle(self) -> None:
         """What the holder of a lease does."""

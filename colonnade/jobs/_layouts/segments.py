@@ -29,6 +29,7 @@ from colonnade.jobs._layouts.base import (
     later,
     locked_first,
     next_ready_sql,
+    none_comes,
 )
 from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call, held_question
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same, same_key
@@ -125,7 +126,7 @@ class Segments(Layout):
             " SELECT pg_catalog.count(*) FROM changed"
         )
 
-    def _found(self) -> str:
+    def _found(self, in_order: str) -> str:
         """The first jobs, and the ranges that have them.
 
         Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query.
@@ -133,6 +134,7 @@ class Segments(Layout):
         ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
         ranges = (
             f"SELECT {_RANGE} FROM {self.names.ranges} WHERE {IN_LINE} AND {ready}"
+            f" AND {none_comes(self.names.ranges, in_order)}"
             f" ORDER BY {_PLACES} {first_of('$1')} FOR UPDATE SKIP LOCKED"
         )
         jobs = self.names.jobs_of("r", f"s.job_id, {self._payload}")
@@ -170,7 +172,8 @@ class Segments(Layout):
         keys = "job_place, f.job_add, f.job_first,"
         once_more = "job_attempts OPERATOR(pg_catalog.+) 1::pg_catalog.int2"
         lease = (
-            f"{self._found()}, held AS ({held}), rest AS ({rest}) {self._shown(once_more, keys)}"
+            f"{self._found('$4')}, held AS ({held}), rest AS ({rest})"
+            f" {self._shown(once_more, keys)}"
         )
         gone = (
             f"DELETE FROM {ranges} AS r USING used AS u WHERE {same('r', 'u')} AND {whole}"
@@ -182,7 +185,7 @@ class Segments(Layout):
             f" FROM used AS u WHERE {same('r', 'u')} AND {cut} RETURNING u.job_add, u.job_first"
         )
         take = (
-            f"{self._found()}, gone AS ({gone}), rest AS ({left}), held AS"
+            f"{self._found('$2')}, gone AS ({gone}), rest AS ({left}), held AS"
             f" (SELECT * FROM gone UNION ALL SELECT * FROM rest) {self._shown('job_attempts', '')}"
         )
         return lease, take

@@ -23,12 +23,14 @@ from colonnade.jobs.observing import tell
 from colonnade.jobs.pace import EvenPace
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     import colonnade
     from colonnade.jobs._sync.queue import Queue
     from colonnade.jobs._tasks.hub_threads import Hub
     from colonnade.jobs.pace import Pace
+
+    _AskOne = Callable[[colonnade.sync.Connection, Queue], Any]
 
 _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
@@ -72,27 +74,38 @@ def get(
 
 def get_until(asker: Asker, stop: Signal) -> Batch | None:
     """Get jobs as `get` does; `stop` ends the wait, too, even before anything is asked."""
-    batch = asker.jobs(stop)
-    if batch or asker.is_hasty or stop.is_set():
+    batch = None if asker.was_in_vain else asker.jobs(stop)
+    if batch or stop.is_set():
         return batch
+    if asker.is_hasty:
+        return asker.look(stop)
     channels = [queue.definition.channel for queue in asker.queues]
     bell = Signal()
     with stop.rings(bell):
         with rung_by(asker.queues[0].pool, channels, bell):
-            try:
-                asker.look_ahead()
-                while not stop.is_set():
-                    bell.wait(asker.pause)
-                    bell.clear()
-                    looked, is_last = time.monotonic(), asker.is_late
-                    batch = asker.jobs(stop)
-                    if batch or is_last:
-                        return batch
-                    asker.look_ahead()
-                    stop.wait(looked + _LOOK_LEAST_S - time.monotonic())
-            except _NoConnectionError:
-                # There was time for a look, and none for another one.
-                return batch
+            return _waited(asker, batch, bell, stop)
+
+
+def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal) -> Batch | None:
+    """The jobs that come while `bell` rings for new ones; the clock tells of the others."""
+    is_last = False
+    try:
+        batch = asker.look(stop)
+        while not (batch or is_last or stop.is_set()):
+            bell.wait(asker.pause)
+            is_rung = bell.is_set()
+            bell.clear()
+            looked, is_last = time.monotonic(), asker.is_late
+            if is_rung:
+                batch = asker.jobs(stop)
+            if not batch:
+                batch = asker.look(stop)
+            if not (batch or is_last):
+                stop.wait(looked + _LOOK_LEAST_S - time.monotonic())
+    except _NoConnectionError:
+        # There was time for a look, and none for another one.
+        if batch is None:
+            raise
     return batch
 
 
@@ -139,8 +152,15 @@ class Asker:
         self._give_up = time.monotonic() + seconds if seconds else None
         # Jobs that are ready, and were not got, are locked: mostly for the moment of another `get`.
         self._pause_if_locked = _WAIT_LEAST_S
+        # Whether nobody was asked, because duties have come due.
+        self._is_put_off = False
         # The queue and token of a lease that the server may have given, while nobody has its jobs.
         self._unclaimed: tuple[Queue, int] | None = None
+
+    @property
+    def was_in_vain(self) -> bool:
+        """Whether the last answers had no jobs: so it is better to look first."""
+        return all(queue.nothing is not None for queue in self.queues)
 
     @property
     def is_late(self) -> bool:
@@ -154,33 +174,24 @@ class Asker:
     def jobs(self, stop: Signal) -> Batch | None:
         """The jobs of the first queue that has any; else a batch without jobs, of the first one.
 
-        None if it was stopped before it could ask.
+        There may be jobs nevertheless, whose time has come: `look` lets them in line. None if it
+        was stopped before it could ask.
         """
-        batch: Batch | None = None
-        while batch is None:
-            if self._hub is not None:
-                self._hub.caught_up(stop)
-            if stop.is_set():
-                return None
-            with self._connection() as connection:
-                batch = self._first(connection)
-        self._pace.note(len(batch))
+        batch = self._asked(self._in_line, stop)
+        if batch:
+            self._pace.note(len(batch))
         return batch
 
-    def look_ahead(self) -> None:
-        """Ask how long to wait: for the soonest of a job's time, the poll and the end."""
-        pauses = [queue.poll for queue in self.queues]
-        with self._connection() as connection:
-            for queue in self.queues:
-                rows = ask(connection, queue.layout.next_ready)
-                due = rows[0][0]
-                if due is not None:
-                    pauses.append(max(due, _WAIT_LEAST_S) if due > 0 else self._pause_if_locked)
+    def look(self, stop: Signal) -> Batch | None:
+        """The same, but it begins with a question that changes nothing; it sets `pause`."""
+        self.pause = min(queue.poll for queue in self.queues)
+        batch = self._asked(self._after_a_look, stop)
+        self._pace.note(len(batch) if batch else 0)
         self._pause_if_locked *= 2
         left = self._left
         if left is not None:
-            pauses.append(left)
-        self.pause = min(pauses)
+            self.pause = min(self.pause, left)
+        return batch
 
     @contextlib.contextmanager
     def _connection(self) -> Generator[colonnade.sync.Connection]:
@@ -205,20 +216,45 @@ class Asker:
             raise
         self._unclaimed = None
 
-    def _first(self, connection: colonnade.sync.Connection) -> Batch | None:
-        """Ask the queues; None if duties have come due meanwhile."""
+    def _asked(self, ask_one: _AskOne, stop: Signal) -> Batch | None:
+        while True:
+            self._is_put_off = False
+            if self._hub is not None:
+                self._hub.caught_up(stop)
+            if stop.is_set():
+                return None
+            with self._connection() as connection:
+                batch = self._first(connection, ask_one)
+            if not self._is_put_off:
+                return batch
+
+    def _first(self, connection: colonnade.sync.Connection, ask_one: _AskOne) -> Batch | None:
+        """Ask the queues, from left to right."""
         empty: Batch | None = None
         for queue in self.queues:
             queue.sweep(connection)
-            ask(connection, queue.layout.line_up, max(self._pace.limit, _LINED_UP))
-            if self._hub is not None and self._is_behind(self._hub, connection, queue):
-                return None
-            batch = self._got(connection, queue)
-            if batch:
+            batch: Batch | None = ask_one(connection, queue)
+            if batch or self._is_put_off:
                 return batch
             if empty is None:
                 empty = batch
         return empty
+
+    def _in_line(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch | None:
+        """Jobs in line, if none that waits has to get in line before: so it is one statement."""
+        return self._got(connection, queue, in_order=True)
+
+    def _after_a_look(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch | None:
+        ((comes, ready, is_all),) = ask(connection, queue.layout.next_ready)
+        due = min(seconds for seconds in (comes, ready, queue.poll) if seconds is not None)
+        if due > 0 and is_all and queue.nothing is not None:
+            self.pause = min(self.pause, max(due, _WAIT_LEAST_S))
+            return Batch(queue, queue.nothing, None, None)
+        if comes is not None and comes <= 0:
+            ask(connection, queue.layout.line_up, max(self._pace.limit, _LINED_UP))
+        batch = self._got(connection, queue, in_order=False)
+        self.pause = min(self.pause, due if due > 0 else self._pause_if_locked)
+        return batch
 
     def _is_behind(self, hub: Hub, connection: colonnade.sync.Connection, queue: Queue) -> bool:
         """Whether duties are due at the moment in which the next statement is sent.
@@ -228,24 +264,32 @@ class Asker:
         """
         pid = connection.get_server_pid()
         if pid not in queue.known_by:
-            ask_columns(connection, queue.layout, queue.layout.lease, 0, _SHORT_LEASE_S, 0)
+            layout = queue.layout
+            ask_columns(connection, layout, layout.lease, 0, _SHORT_LEASE_S, 0, False)
             queue.known_by.add(pid)
         return hub.is_behind
 
-    def _got(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch:
-        """Get jobs; one with a value that columns cannot hold must not keep all others from it.
+    def _got(
+        self, connection: colonnade.sync.Connection, queue: Queue, *, in_order: bool
+    ) -> Batch | None:
+        """Get jobs, or None if duties have come due meanwhile.
+
+        One with a value that columns cannot hold must not keep all others from it.
 
         Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so
         it is out of the way, and becomes a dead letter when it has no attempts left. After several
         such jobs the error is raised, because it may be this caller that cannot read any.
         """
+        if self._hub is not None and self._is_behind(self._hub, connection, queue):
+            self._is_put_off = True
+            return None
         limit, unreadable = self._pace.limit, 0
         while True:
             try:
                 if self._lease is not None:
-                    return self._leased(connection, queue, limit, self._lease)
+                    return self._leased(connection, queue, in_order, limit, self._lease)
                 taken = self._taken if limit > 1 else self._taken_by_lease
-                return taken(connection, queue, limit)
+                return taken(connection, queue, in_order, limit)
             except DecodeError as error:
                 if limit == 1:
                     unreadable += 1
@@ -261,33 +305,42 @@ class Asker:
                     raise
                 limit = max(limit // 2, 1)
 
-    def _taken(self, connection: colonnade.sync.Connection, queue: Queue, limit: int) -> Batch:
+    def _taken(
+        self, connection: colonnade.sync.Connection, queue: Queue, in_order: bool, limit: int
+    ) -> Batch:
         """Remove jobs; what cannot be read stays."""
+        layout = queue.layout
         with own_transaction_on(connection):
-            columns = columns_of(connection, queue.layout, queue.layout.take, limit)
+            columns = columns_of(connection, layout, layout.take, limit, in_order)
         return _told(Batch(queue, columns, None, None))
 
     def _taken_by_lease(
-        self, connection: colonnade.sync.Connection, queue: Queue, limit: int
+        self, connection: colonnade.sync.Connection, queue: Queue, in_order: bool, limit: int
     ) -> Batch:
         """Remove the first job, or lease it if it cannot be read."""
-        batch = self._leased(connection, queue, limit, _SHORT_LEASE_S)
+        batch = self._leased(connection, queue, in_order, limit, _SHORT_LEASE_S)
         ack_together([batch], connection)
         self._unclaimed = None
         return Batch(queue, batch.columns, None, None)
 
     def _leased(
-        self, connection: colonnade.sync.Connection, queue: Queue, limit: int, lease: float
+        self,
+        connection: colonnade.sync.Connection,
+        queue: Queue,
+        in_order: bool,
+        limit: int,
+        lease: float,
     ) -> Batch:
         token = secrets.randbits(_LEASE_BITS)
         # Earlier than the server's clock begins the lease, so never too late.
         until = datetime.now(UTC) + timedelta(seconds=lease)
         self._unclaimed = queue, token
         layout = queue.layout
-        columns = ask_columns(connection, layout, layout.lease, limit, lease, token)
-        if not len(columns):
+        columns = ask_columns(connection, layout, layout.lease, limit, lease, token, in_order)
+        batch = _told(Batch(queue, columns, token, until))
+        if not batch:
             self._unclaimed = None
-        return _told(Batch(queue, columns, token, until))
+        return batch
 
     def _end(self, connection: Any) -> None:
         """Give back what nobody has got, and the connection; else the lease ends by itself."""
@@ -313,6 +366,7 @@ class Asker:
 
 
 def _told(batch: Batch) -> Batch:
+    batch.queue.nothing = None if batch else batch.columns
     if batch:
         tell(batch.queue.definition, "got", len(batch))
         tell(batch.queue.definition, "retried", (batch.attempts > 1).sum())

@@ -63,6 +63,8 @@ class Queue:
         self.notifies = notify
         """Whether its verbs notify those who wait; `notify` does it in any case."""
         self._next_sweep = 0.0
+        self.nothing: Columns | None = None
+        """The last answer of `get` if it was without jobs: then the next one begins with a look."""
         self.known_by: set[int | None] = set()
         """The process IDs of the servers that have prepared `layout.lease`."""
 

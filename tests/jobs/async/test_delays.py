@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import colonnade
 from colonnade import jobs
+from colonnade.jobs._layouts import base
 
 if TYPE_CHECKING:
-    import colonnade
+    from collections.abc import AsyncIterator
+
     from colonnade.jobs.definition import LayoutName
 
 DELAYED = 20_000
@@ -50,8 +54,8 @@ async def test_nobody_steps_over_them(
         tables = queue.layout
         looked = {
             "line_up": await buffers(connection, tables.line_up, 10_000),
-            "lease": await buffers(connection, tables.lease, 5, 60.0, 7),
-            "take": await buffers(connection, tables.take, 5),
+            "lease": await buffers(connection, tables.lease, 5, 60.0, 7, True),
+            "take": await buffers(connection, tables.take, 5, True),
             "sweep": await buffers(connection, tables.sweep),
             "ack": await buffers(connection, settles.forms.brisk, *settles.arguments),
             "next_ready": await buffers(connection, tables.next_ready),
@@ -109,6 +113,119 @@ async def test_a_job_that_failed_waits_apart(
     assert await pool.fetchval(waiting) == 0
 
 
+class Watched:
+    """The queue in a pool of its own, whose sweep is not due, and what it asks the server."""
+
+    def __init__(self, queue: jobs.Queue, statements: list[str]) -> None:
+        self.queue = queue
+        self._statements = statements
+        queue._next_sweep = float("inf")
+
+    async def got(self, limit: int = 1000, lease: float | None = 60.0) -> list[int]:
+        """What `get` returns now."""
+        found: list[int] = (
+            (await self.queue.get(limit, lease=lease, timeout=0)).columns["a"].tolist()
+        )
+        return found
+
+    async def asked(self) -> list[str]:
+        """The names of the layout's statements since the last call."""
+        # Loggers are told of a statement at the latest when another one follows.
+        await self.queue.pool.fetchval("SELECT 1")
+        names = ("lease", "take", "next_ready", "line_up")
+        found = [
+            name
+            for statement in self._statements
+            for name in names
+            if statement == getattr(self.queue.layout, name)
+        ]
+        self._statements.clear()
+        return found
+
+
+@pytest.fixture
+async def watched(dsn: str, queue: jobs.Queue) -> AsyncIterator[Watched]:
+    statements: list[str] = []
+
+    def note(record: colonnade.LoggedQuery) -> None:
+        statements.append(record.query)
+
+    async def listen(connection: colonnade.Connection) -> None:
+        connection.add_query_logger(note)
+
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, setup=listen) as pool:
+        yield Watched(await jobs.open_queue(pool, queue.definition.name), statements)
+
+
+async def test_one_statement_gets_where_nothing_has_to_get_in_line(
+    queue: jobs.Queue, watched: Watched
+) -> None:
+    await queue.add({"a": [0]}, delay=3600)
+    await queue.add({"a": [1, 2]})
+    assert await watched.got(1) == [1]
+    assert await watched.asked() == ["lease"]
+    assert await watched.got(lease=None) == [2]
+    assert await watched.asked() == ["take"]
+    assert await watched.got() == []
+    assert await watched.asked() == ["lease", "next_ready"]
+    # It was in vain: the next one looks, which costs less.
+    assert await watched.got() == []
+    assert await watched.asked() == ["next_ready"]
+    await queue.add({"a": [3]})
+    assert await watched.got() == [3]
+    assert await watched.asked() == ["next_ready", "lease"]
+
+
+async def test_one_whose_time_has_come_is_first_beside_a_backlog(
+    pool: colonnade.Pool, queue: jobs.Queue, watched: Watched, layout: LayoutName
+) -> None:
+    await queue.add({"a": [0]}, delay=3600, priority=-1)
+    await queue.add({"a": [1, 2]})
+    assert await watched.got(1) == [1]
+    await pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME} WHERE job_priority = -1")
+    await watched.asked()
+    assert await watched.got(1) == [0]
+    assert await watched.asked() == ["lease", "next_ready", "line_up", "lease"]
+    assert await watched.got() == [2]
+    assert await watched.asked() == ["lease"]
+
+
+@pytest.mark.parametrize("lease", [60.0, None])
+async def test_one_that_is_locked_keeps_no_others(
+    pool: colonnade.Pool, queue: jobs.Queue, layout: LayoutName, lease: float | None
+) -> None:
+    await queue.add({"a": [0]}, delay=3600)
+    await queue.add({"a": [1, 2]})
+    await pool.execute(
+        f"UPDATE jobs.{TABLE[layout]} SET {COME} WHERE job_waits_until > '-infinity'"
+    )
+    async with pool.acquire() as other, other.transaction():
+        await other.execute(
+            f"SELECT FROM jobs.{TABLE[layout]} WHERE job_waits_until > '-infinity' FOR UPDATE"
+        )
+        assert (await queue.get(timeout=0, lease=lease)).columns["a"].tolist() == [1, 2]
+    assert (await queue.get(timeout=0, lease=lease)).columns["a"].tolist() == [0]
+
+
+# async-only: begin
+async def test_the_clock_finds_one_behind_many_that_are_held(
+    monkeypatch: pytest.MonkeyPatch, pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    monkeypatch.setattr(base, "LOOKED_AT", 3)
+    queue = await jobs.create_queue(
+        pool, "work", {"a": "int8"}, layout=layout, poll=0.05, notify=False
+    )
+    for number in range(5):
+        await queue.add({"a": [number]})
+    assert len(await queue.get(lease=3600)) == 5
+    task = asyncio.create_task(queue.get(timeout=60))
+    while not await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE query ~ '^LISTEN'"):
+        pass
+    await queue.add({"a": [5]})
+    assert (await task).columns["a"].tolist() == [5]
+
+
+# async-only: end
 async def test_an_expired_one_becomes_a_dead_letter_at_its_time(
     pool: colonnade.Pool, queue: jobs.Queue, layout: LayoutName
 ) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import colonnade
 from colonnade.jobs import sync as jobs
 
 if TYPE_CHECKING:
-    import colonnade
+    from collections.abc import Iterator
+
     from colonnade.jobs.definition import LayoutName
 
 DELAYED = 20_000
@@ -52,8 +54,8 @@ def test_nobody_steps_over_them(
         tables = queue.layout
         looked = {
             "line_up": buffers(connection, tables.line_up, 10_000),
-            "lease": buffers(connection, tables.lease, 5, 60.0, 7),
-            "take": buffers(connection, tables.take, 5),
+            "lease": buffers(connection, tables.lease, 5, 60.0, 7, True),
+            "take": buffers(connection, tables.take, 5, True),
             "sweep": buffers(connection, tables.sweep),
             "ack": buffers(connection, settles.forms.brisk, *settles.arguments),
             "next_ready": buffers(connection, tables.next_ready),
@@ -112,6 +114,96 @@ def test_a_job_that_failed_waits_apart(
     assert batch.columns["a"].tolist() == [0, 1]
     batch.nack(delay=0)
     assert pool.fetchval(waiting) == 0
+
+
+class Watched:
+    """The queue in a pool of its own, whose sweep is not due, and what it asks the server."""
+
+    def __init__(self, queue: jobs.Queue, statements: list[str]) -> None:
+        self.queue = queue
+        self._statements = statements
+        queue._next_sweep = float("inf")
+
+    def got(self, limit: int = 1000, lease: float | None = 60.0) -> list[int]:
+        """What `get` returns now."""
+        found: list[int] = (self.queue.get(limit, lease=lease, timeout=0)).columns["a"].tolist()
+        return found
+
+    def asked(self) -> list[str]:
+        """The names of the layout's statements since the last call."""
+        # Loggers are told of a statement at the latest when another one follows.
+        self.queue.pool.fetchval("SELECT 1")
+        names = ("lease", "take", "next_ready", "line_up")
+        found = [
+            name
+            for statement in self._statements
+            for name in names
+            if statement == getattr(self.queue.layout, name)
+        ]
+        self._statements.clear()
+        return found
+
+
+@pytest.fixture
+def watched(dsn: str, queue: jobs.Queue) -> Iterator[Watched]:
+    statements: list[str] = []
+
+    def note(record: colonnade.LoggedQuery) -> None:
+        statements.append(record.query)
+
+    def listen(connection: colonnade.sync.Connection) -> None:
+        connection.add_query_logger(note)
+
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, setup=listen) as pool:
+        yield Watched(jobs.open_queue(pool, queue.definition.name), statements)
+
+
+def test_one_statement_gets_where_nothing_has_to_get_in_line(
+    queue: jobs.Queue, watched: Watched
+) -> None:
+    queue.add({"a": [0]}, delay=3600)
+    queue.add({"a": [1, 2]})
+    assert watched.got(1) == [1]
+    assert watched.asked() == ["lease"]
+    assert watched.got(lease=None) == [2]
+    assert watched.asked() == ["take"]
+    assert watched.got() == []
+    assert watched.asked() == ["lease", "next_ready"]
+    # It was in vain: the next one looks, which costs less.
+    assert watched.got() == []
+    assert watched.asked() == ["next_ready"]
+    queue.add({"a": [3]})
+    assert watched.got() == [3]
+    assert watched.asked() == ["next_ready", "lease"]
+
+
+def test_one_whose_time_has_come_is_first_beside_a_backlog(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, watched: Watched, layout: LayoutName
+) -> None:
+    queue.add({"a": [0]}, delay=3600, priority=-1)
+    queue.add({"a": [1, 2]})
+    assert watched.got(1) == [1]
+    pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME} WHERE job_priority = -1")
+    watched.asked()
+    assert watched.got(1) == [0]
+    assert watched.asked() == ["lease", "next_ready", "line_up", "lease"]
+    assert watched.got() == [2]
+    assert watched.asked() == ["lease"]
+
+
+@pytest.mark.parametrize("lease", [60.0, None])
+def test_one_that_is_locked_keeps_no_others(
+    pool: colonnade.sync.Pool, queue: jobs.Queue, layout: LayoutName, lease: float | None
+) -> None:
+    queue.add({"a": [0]}, delay=3600)
+    queue.add({"a": [1, 2]})
+    pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME} WHERE job_waits_until > '-infinity'")
+    with pool.acquire() as other, other.transaction():
+        other.execute(
+            f"SELECT FROM jobs.{TABLE[layout]} WHERE job_waits_until > '-infinity' FOR UPDATE"
+        )
+        assert (queue.get(timeout=0, lease=lease)).columns["a"].tolist() == [1, 2]
+    assert (queue.get(timeout=0, lease=lease)).columns["a"].tolist() == [0]
 
 
 def test_an_expired_one_becomes_a_dead_letter_at_its_time(

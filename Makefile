@@ -105,7 +105,7 @@ coverage: build drain ## Count the lines and branches that make test runs (TEST_
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
 test-long: soak soak-serve chaos-hour differential faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
-	@$(PY) -m pytest $(TEST_PROCESSES) --every-loop $(addprefix --ignore=,$(APART)) tests
+	@$(PY) -m pytest $(TEST_PROCESSES) --every-pair $(addprefix --ignore=,$(APART)) tests
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 

@@ -36,11 +36,11 @@ hypothesis.settings.load_profile("colonnade")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--server=13``, to test against that major version, and ``--every-loop``."""
+    """Add ``--server=13``, to test against that major version, ``--every-pair``, ``--budget``."""
     parser.addoption(
-        "--every-loop",
+        "--every-pair",
         action="store_true",
-        help="run every asynchronous test on both loops, not only those that are marked",
+        help="run each test on both loops, and on both layouts in both colours, marked or not",
     )
     parser.addoption(
         "--budget",
@@ -144,7 +144,7 @@ def pytest_asyncio_loop_factories(
         import uvloop
 
         factories["uvloop"] = uvloop.new_event_loop
-    if config.getoption("--every-loop") or item.get_closest_marker("every_loop"):
+    if config.getoption("--every-pair") or item.get_closest_marker("every_loop"):
         return factories
     names = sorted(factories)
     name = names[len(item.name) % len(names)]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from colonnade.jobs.definition import LayoutName
 
-LAYOUTS: tuple[LayoutName, ...] = ("rows", "segments")
 PAYLOAD = {"a": "int8", "b": "text"}
 
 
@@ -33,16 +32,9 @@ async def pool(dsn: str) -> AsyncIterator[colonnade.Pool]:
     # async-only: end
 
 
-@pytest.fixture(params=LAYOUTS)
-def layout(request: pytest.FixtureRequest) -> LayoutName:
-    """Each of the layouts."""
-    name: LayoutName = request.param
-    return name
-
-
 @pytest.fixture
 async def queue(pool: colonnade.Pool, layout: LayoutName) -> jobs.Queue:
-    """A queue of each layout with two attempts without a pause."""
+    """A queue of the test's layout with two attempts without a pause."""
     retry = jobs.Retry(max_attempts=2, delay=0)
     return await jobs.create_queue(pool, "work", PAYLOAD, retry=retry, layout=layout)
 

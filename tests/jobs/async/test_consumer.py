@@ -13,6 +13,9 @@ import colonnade
 from colonnade import jobs
 from colonnade.jobs._async.batch import ack_together
 
+# A worker is tasks or threads, and each has its own way to stop.
+pytestmark = pytest.mark.every_pair
+
 
 async def test_drain_does_every_job_once(queue: jobs.Queue) -> None:
     await queue.add({"a": np.arange(1000)})

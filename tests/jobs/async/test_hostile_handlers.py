@@ -16,6 +16,9 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+# Handlers are cancelled in one colour, and interrupted in the other.
+pytestmark = pytest.mark.every_pair
+
 POISON = 3
 JOBS = 8
 

@@ -35,6 +35,7 @@ async def test_a_lease_keeps_others_away(queue: jobs.Queue) -> None:
     assert (await queue.stats()).leased == 10
 
 
+@pytest.mark.every_pair  # Each colour waits in its own way.
 async def test_jobs_come_back_when_the_lease_ends(queue: jobs.Queue) -> None:
     await queue.add({"a": [1, 2]})
     # No look by the clock alone: the end of the lease wakes the waiting `get`.

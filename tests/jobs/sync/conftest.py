@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from colonnade.jobs.definition import LayoutName
 
-LAYOUTS: tuple[LayoutName, ...] = ("rows", "segments")
 PAYLOAD = {"a": "int8", "b": "text"}
 
 
@@ -31,16 +30,9 @@ def pool(dsn: str) -> Iterator[colonnade.sync.Pool]:
     gc.collect()
 
 
-@pytest.fixture(params=LAYOUTS)
-def layout(request: pytest.FixtureRequest) -> LayoutName:
-    """Each of the layouts."""
-    name: LayoutName = request.param
-    return name
-
-
 @pytest.fixture
 def queue(pool: colonnade.sync.Pool, layout: LayoutName) -> jobs.Queue:
-    """A queue of each layout with two attempts without a pause."""
+    """A queue of the test's layout with two attempts without a pause."""
     retry = jobs.Retry(max_attempts=2, delay=0)
     return jobs.create_queue(pool, "work", PAYLOAD, retry=retry, layout=layout)
 

@@ -14,6 +14,9 @@ import colonnade
 from colonnade.jobs import sync as jobs
 from colonnade.jobs._sync.batch import ack_together
 
+# A worker is tasks or threads, and each has its own way to stop.
+pytestmark = pytest.mark.every_pair
+
 
 def test_drain_does_every_job_once(queue: jobs.Queue) -> None:
     queue.add({"a": np.arange(1000)})

@@ -16,6 +16,9 @@ from colonnade.jobs import sync as jobs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Handlers are cancelled in one colour, and interrupted in the other.
+pytestmark = pytest.mark.every_pair
+
 POISON = 3
 JOBS = 8
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import colonnade
     from colonnade.jobs.definition import LayoutName
 
+# Each colour waits in its own way.
+pytestmark = pytest.mark.every_pair
+
 PAYLOAD = {"a": "int8"}
 
 

@@ -38,6 +38,9 @@ PROGRAM_OPTIONS = (
     f"--toggle-collect={PROGRAM}::counted",
     f"--dump-after={PROGRAM}::counted",
 )
+#: Whether a growing buffer is copied depends on what earlier cases left in the heap, so buffers of
+#: a page or more are kept out of it.
+PROGRAM_VARIABLES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4096"}
 #: How far a figure may be from the recorded one, as a fraction. Figures that involve the
 #: interpreter and a socket vary a little with the sizes of the socket reads.
 NARROW = {"columns": 0.05, "values": 0.05, "rows": 0.1, "query": 0.1}
@@ -89,7 +92,8 @@ def count_in_rust() -> dict[Key, float]:
     build = ["cargo", "build", "--quiet", "--release", "-p", "colonnade-columnar", "--example"]
     subprocess.run([*build, PROGRAM], cwd=ROOT, check=True)
     place = ROOT / "target/release/examples"
-    out, parts = callgrind.run([f"./{PROGRAM}", "--count"], PROGRAM_OPTIONS, place=place)
+    command = [f"./{PROGRAM}", "--count"]
+    out, parts = callgrind.run(command, PROGRAM_OPTIONS, place=place, variables=PROGRAM_VARIABLES)
     # callgrind adds an empty part after the last call.
     return figures.of_lines(out.splitlines(), parts[: len(out.splitlines())])
 

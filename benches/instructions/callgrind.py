@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # For a program that hangs; a busy machine takes some minutes.
 TIMEOUT_S = 1800.0
@@ -45,13 +45,18 @@ def vectors() -> str:
 
 
 def run(
-    program: Sequence[str], options: Sequence[str], given: str = "", place: Path | None = None
+    program: Sequence[str],
+    options: Sequence[str],
+    given: str = "",
+    place: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> tuple[str, list[int]]:
     """Return the program's standard output, and the instructions of each part, in order.
 
-    `options` tell callgrind where a part ends; `given` is the program's standard input, and `place`
-    its working directory. The lengths of its path and environment move its memory, and loops over
-    bytes take more or fewer steps for it: name it from `place`, and it is the same everywhere.
+    `options` tell callgrind where a part ends; `given` is the program's standard input, `place` its
+    working directory, and `variables` its environment. The lengths of its path and environment move
+    its memory, and loops over bytes take more or fewer steps for it: name it from `place`, and it
+    is the same everywhere.
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -59,12 +64,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="colonnade-callgrind-") as directory:
         out = Path(directory) / "out"
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", *options]
-        # The time of a dict look-up depends on string hashes, so fix their seed. Whether a growing
-        # buffer is copied depends on what earlier cases left in the heap, so keep buffers out of it.
-        environment = {
-            "PYTHONHASHSEED": "0",
-            "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4096",
-        }
+        # The time of a dict look-up depends on string hashes, so fix their seed.
+        environment = {"PYTHONHASHSEED": "0", **(variables or {})}
         try:
             done = subprocess.run(
                 [*command, *program],

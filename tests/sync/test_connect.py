@@ -124,7 +124,7 @@ def test_by_service_file(
     assert server_pid_by("service=here")
     monkeypatch.setenv("PGSERVICE", "here")
     assert server_pid_by()
-    with pytest.raises(ClientConfigurationError, match=r"there.*services\.conf"):
+    with pytest.raises(ClientConfigurationError, match=r"services\.conf.*defined there: here"):
         colonnade.sync.connect(service="there")
 
 
@@ -393,13 +393,13 @@ def _next(given: Iterator[str]) -> str:
         ("postgresql://localhost:54x2/", {}, "port.*1 to 65535"),
         ("postgresql://localhost:99999/", {}, "port.*1 to 65535"),
         ("postgresql://localhost/?sslmod=require", {}, "sslmod.*sslmode"),
-        ("postgresql://localhost/?sslmode=requird", {}, "sslmode.*require.*requird"),
-        ("postgresql://localhost/?connect_timeout=soon", {}, "connect_timeout.*number.*soon"),
+        ("postgresql://localhost/?sslmode=requird", {}, "sslmode.*require.*not shown"),
+        ("postgresql://localhost/?connect_timeout=soon", {}, "connect_timeout.*number.*not shown"),
         ("postgresql://u:a/b@localhost/", {}, "%2F"),
         ("postgresql://localhost/%zz", {}, "%25"),
-        (None, {"target_session_attrs": "fast"}, "target_session_attrs.*read-write.*fast"),
+        (None, {"target_session_attrs": "fast"}, "target_session_attrs.*read-write.*not shown"),
         (None, {"host": ["a", "b"], "port": [1, 2, 3]}, "2 hosts.*3|3 ports.*2"),
-        (None, {"host": 5.0}, "host must be a value or a list of values, not 5.0"),
+        (None, {"host": 5.0}, "host must be a value or a list of values, not float"),
         (None, {"host": "localhost", "port": True}, "port must be a value"),
         (None, {"server_settings": {"a": 1}}, "None or a Dict"),
         (None, {"server_settings": ["a"]}, "None or a Dict"),

@@ -285,9 +285,7 @@ impl ConnInfoError {
                 write!(out, "{option} must be {expected}")?;
                 match number {
                     Some(number) => write!(out, ", not {number}"),
-                    None => out.write_str(
-                        " (the value given is none of them, and not shown: it may hold a secret)",
-                    ),
+                    None => out.write_str(" (the value given is not shown: it may hold a secret)"),
                 }
             }
             Self::PortCount { hosts, ports } => write!(

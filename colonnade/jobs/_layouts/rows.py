@@ -76,6 +76,8 @@ _MINE = (
 _FREE = "xmax OPERATOR(pg_catalog.=) '0'::pg_catalog.xid OR xmax OPERATOR(pg_catalog.=) xmin"
 # In this order, all lock rows who wait for them.
 _LOCKED = f"{BY_KEY}, job_waits_until, {_ORDER}"
+# A row for each batch, and not for each job, is what a client reads soonest.
+_EACH_WITH_IDS = "job_token, pg_catalog.array_agg(job_id)"
 _IN_ORDER = f"SELECT * FROM taken ORDER BY {_ORDER}"
 _SWEPT_AT_ONCE = 10_000
 
@@ -185,11 +187,13 @@ class Rows(Layout):
         table = self._table
         self.delete = self._in_both_forms(
             lambda mine: (
-                f"DELETE FROM {table} AS w WHERE {mine}"
-                f" RETURNING job_id, job_token, {awaited('w', table)}"
+                f"WITH gone AS (DELETE FROM {table} AS w WHERE {mine}"
+                f" RETURNING job_id, job_token, {awaited('w', table)} AS is_awaited)"
+                f" SELECT {_EACH_WITH_IDS}, pg_catalog.bool_or(is_awaited)"
+                " FROM gone GROUP BY job_token"
             )
         )
-        self.holding = f"SELECT job_id, job_token FROM {table} WHERE {_MINE}"
+        self.holding = f"SELECT {_EACH_WITH_IDS} FROM {table} WHERE {_MINE} GROUP BY job_token"
         self.extend = self._in_both_forms(
             lambda mine: (
                 f"UPDATE {table} SET job_ready_at = {later('$4::pg_catalog.float8')}"
@@ -352,19 +356,19 @@ def _named(parts: Sequence[Part]) -> tuple[object, ...]:
 
 
 def _by_batch(parts: Sequence[Part]) -> Callable[[Answer], list[list[int]]]:
-    """Read ids and tokens.
+    """Read tokens with their ids.
 
     A job that passed from one of these batches to another is the other's alone.
     """
 
     def read(answer: Answer) -> list[list[int]]:
+        found: dict[int, list[int]] = {token: ids for token, ids, *_ in answer}
         if len(parts) == 1:
-            return [[row[0] for row in answer]]
-        wanted = {part.hold.token: set(part.wanted.tolist()) for part in parts}
-        settled: dict[int, list[int]] = {token: [] for token in wanted}
-        for number, token, *_ in answer:
-            if number in wanted[token]:
-                settled[token].append(number)
-        return [settled[part.hold.token] for part in parts]
+            return [found.get(parts[0].hold.token, [])]
+        return [
+            [number for number in found.get(part.hold.token, ()) if number in wanted]
+            for part in parts
+            for wanted in [set(part.wanted.tolist())]
+        ]
 
     return read

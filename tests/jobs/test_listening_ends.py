@@ -34,11 +34,14 @@ async def listening_backend(watcher: colonnade.Connection) -> int:
 @pytest.mark.parametrize("command_timeout", [None, 0.3])
 async def test_a_silent_connection_holds_nobody(command_timeout: float | None) -> None:
     with embedded.start() as server:
+        # Not within the time of a command: the tables of a queue may take longer.
+        async with colonnade.create_pool(server.dsn, min_size=1, max_size=2) as patient:
+            await jobs.create_queue(patient, "work", {"a": "int8"})
         pool = await colonnade.create_pool(
             server.dsn, min_size=1, max_size=4, command_timeout=command_timeout
         )
         watcher = await colonnade.connect(server.dsn)
-        queue = await jobs.create_queue(pool, "work", {"a": "int8"})
+        queue = await jobs.open_queue(pool, "work")
         getting = asyncio.create_task(queue.get(timeout=0.6))
         pid = await listening_backend(watcher)
         os.kill(pid, signal.SIGSTOP)

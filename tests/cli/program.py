@@ -15,10 +15,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.support import warm
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PROGRAM = (sys.executable, "-m", "colonnade.cli")
+_COMMANDS = ("demo", "docs", "doctor", "export", "importing", "jobs", "observe", "query")
+#: What the commands import. Not pyarrow, which starts a thread.
+IMPORTS = (
+    "asyncio",
+    "colonnade._sync.pool.pool",
+    "colonnade.cli.app",
+    *(f"colonnade.cli.{command}.command" for command in _COMMANDS),
+    "colonnade.jobs._sync.listing",
+    "encodings.idna",
+    "numpy",
+    "rich.live",
+    "rich.markdown",
+    "rich.progress",
+)
 TIMEOUT_S = 60.0
 _READ_BYTES = 65536
 
@@ -37,8 +53,9 @@ def run(
     dsn: str | None, *words: str, stdin: str = "", env: dict[str, str] | None = None, **more: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run the program with pipes, and wait for its end."""
-    return subprocess.run(
+    return warm.run(
         [*PROGRAM, *words],
+        imports=IMPORTS,
         input=stdin,
         capture_output=True,
         text=True,
@@ -51,15 +68,17 @@ def run(
 
 def run_for_bytes(dsn: str, *words: str) -> bytes:
     """Run the program, expect success, and return its output."""
-    done = subprocess.run(
+    done = warm.run(
         [*PROGRAM, *words],
+        imports=IMPORTS,
         capture_output=True,
         check=False,
         timeout=TIMEOUT_S,
         env=environment(dsn),
     )
     assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
+    out: bytes = done.stdout
+    return out
 
 
 @contextmanager
@@ -113,13 +132,14 @@ def run_on_terminal(
     The input is typed when the program prompts.
     """
     with _terminal(width) as (out, out_end), _terminal(width) as (err, err_end):
-        process = subprocess.Popen(
+        process = warm.Popen[bytes](
             [*PROGRAM, *words],
+            imports=IMPORTS,
             stdin=err_end,
             stdout=out_end,
             stderr=err_end,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+            terminal=2,
             env=environment(dsn, TERM="xterm-256color", **(env or {})),
         )
         os.close(out_end)

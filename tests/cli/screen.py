@@ -9,15 +9,16 @@ import pty
 import re
 import select
 import struct
-import subprocess
 import termios
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cli.program import PROGRAM, TIMEOUT_S, environment
+from tests.cli.program import IMPORTS, PROGRAM, TIMEOUT_S, environment
+from tests.support import warm
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
@@ -97,13 +98,14 @@ def on_screen(
     """Run the program in a terminal; it ends at the latest with the block."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    process = subprocess.Popen(
+    process = warm.Popen[bytes](
         [*PROGRAM, *words],
+        imports=IMPORTS,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+        terminal=0,
         env=environment(None, **{"TERM": "xterm-256color", **(env or {})}),
     )
     try:

@@ -18,11 +18,13 @@ from colonnade import cli
 from colonnade._extras import how_to_install
 from colonnade.cli import app
 from tests.cli import program
+from tests.support import warm
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "colonnade.cli", *words],
+    return warm.run(
+        [*program.PROGRAM, *words],
+        imports=program.IMPORTS,
         capture_output=True,
         text=True,
         check=False,
@@ -73,8 +75,9 @@ def test_help_ends_with_examples(name: str) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_can_complete(shell: str) -> None:
     environment = {**os.environ, "_COLONNADE_COMPLETE": f"{shell}_source"}
-    done = subprocess.run(
-        [sys.executable, "-m", "colonnade.cli"],
+    done = warm.run(
+        program.PROGRAM,
+        imports=program.IMPORTS,
         capture_output=True,
         text=True,
         check=False,
@@ -83,8 +86,9 @@ def test_shells_can_complete(shell: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "_COLONNADE_COMPLETE" in done.stdout
     asked = {"_COLONNADE_COMPLETE": "zsh_complete", "COMP_WORDS": "colonnade ex", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "colonnade.cli"],
+    done = warm.run(
+        program.PROGRAM,
+        imports=program.IMPORTS,
         capture_output=True,
         text=True,
         check=False,
@@ -192,8 +196,9 @@ def test_a_reader_that_is_gone(words: str, dsn: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = subprocess.run(
+        done = warm.run(
             [*program.PROGRAM, *words.split()],
+            imports=program.IMPORTS,
             stdout=writing,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import psycopg
 import pytest
+from _pytest.config import default_plugins
 
 from colonnade.pytest_plugin import _databases, _server
+from tests.support import warm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _SECONDS_MAX = 120.0
 # pytester gives each project an empty home; private servers find their template in the real one.
 _CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+# Of the plugins that happen to be installed here, no project needs these, and imports are slow.
 _SETTINGS = """
 [pytest]
-addopts = -p no:cacheprovider -W error
+addopts = -p no:cacheprovider -p no:faker -p no:hypothesispytest -W error
 asyncio_default_fixture_loop_scope = function
 """
+# What pytest imports itself: a plugin's package must not be imported before pytest rewrites it.
+_IMPORTS = ("asyncio", "numpy", "pytest", *(f"_pytest.{name}" for name in default_plugins))
+
+
+def _popen(
+    words: Sequence[str | os.PathLike[str]], stdout: IO[str], stderr: IO[str], **_: object
+) -> subprocess.Popen[bytes]:
+    """Start pytest in place of pytester, which would also put the folder in PYTHONPATH."""
+    interpreter, what, *arguments = words
+    return warm.Popen(
+        [interpreter, *(("-m", "pytest") if what == "-mpytest" else (what,)), *arguments],
+        imports=_IMPORTS,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+    )
 
 
 @dataclass(frozen=True)
@@ -62,6 +82,7 @@ def project(
     monkeypatch.delenv(_server.VARIABLE, raising=False)
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", _CACHE)
+    monkeypatch.setattr(pytester, "popen", _popen)
     pytester.makefile(".ini", pytest=_SETTINGS)
     # An empty DSN means libpq's variables, here in the form of a URI.
     project = Project(pytester, dsn or "postgresql://")

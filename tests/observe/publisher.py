@@ -9,10 +9,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support import warm
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
+_IMPORTS = (
+    "colonnade._async.pool.pool",
+    "colonnade.observe.loop_monitor",
+    "colonnade.observe.publication",
+)
 
 
 class Publisher:
@@ -46,8 +53,9 @@ def publishing(
 ) -> Iterator[Publisher]:
     """Run the program; its private folder is below `runtime`."""
     program = [sys.executable, "-m", "tests.observe.publishing", str(path), loop, dsn]
-    with subprocess.Popen(
+    with warm.Popen[str](
         program,
+        imports=_IMPORTS,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -47,6 +47,9 @@ RECOVERY_TIMEOUT_S = 10.0
 # after this time, and then after twice the time.
 CANCEL_AGAIN_S = 0.05
 
+# So long the query of a connection that cannot go on is cancelled.
+_DOUBT_S = 1.0
+
 # Room for more than the one byte that answers the TLS request.
 _ANSWER_BYTES_MAX = 16
 
@@ -294,14 +297,17 @@ class BlockingTransport:
             return
         if self._session.is_idle and not is_in_doubt:
             return
-        if self._session.process_id is None or is_in_doubt:
+        if self._session.is_idle or self._session.process_id is None:
             self.abort()
             return
         outer = _clock.at, _clock.setter
         _clock.at = _clock.setter = None
         try:
             with deadline(least(RECOVERY_TIMEOUT_S, limit_s)):
-                self._recover()
+                if is_in_doubt:
+                    self._end_in_doubt()
+                else:
+                    self._recover()
         except OSError:
             self.abort()
         except BaseException:
@@ -322,6 +328,20 @@ class BlockingTransport:
                 remaining()  # raises if the whole time is over
                 pause_s *= 2
                 self._cancel_on_server()
+
+    def _end_in_doubt(self) -> None:
+        """Cancel the query, and close the connection: nobody knows how much was sent or read.
+
+        A request that overtakes the query has no effect, so it is sent again until the server says
+        something, for a moment.
+        """
+        pause_s = CANCEL_AGAIN_S
+        with contextlib.suppress(OSError), deadline(_DOUBT_S):
+            self._cancel_on_server()
+            while not self._is_ready(select.POLLIN, pause_s):
+                pause_s *= 2
+                self._cancel_on_server()
+        self.abort()
 
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation has ended without a trace.

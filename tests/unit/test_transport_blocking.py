@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import signal
+import socket
 import sys
 import threading
 import time
@@ -247,3 +249,23 @@ def test_interrupted_amid_a_stream(connection: colonnade.sync.Connection) -> Non
         consume()
     if not connection.is_closed():
         assert connection.fetchval("SELECT 'mine'") == "mine"
+
+
+def test_interrupted_as_its_query_was_sent(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows then how much was sent: the connection is closed, and its query cancelled."""
+
+    def send(link: socket.socket, data: memoryview) -> int:
+        sent = _socket.socket.send(link, data)
+        if b"pg_sleep" in bytes(data):
+            raise KeyboardInterrupt
+        return sent
+
+    active = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'"
+    with colonnade.sync.connect(dsn) as watcher, colonnade.sync.connect(dsn) as connection:
+        pid = connection.get_server_pid()
+        with monkeypatch.context() as patch:
+            patch.setattr(socket.socket, "send", send, raising=False)
+            with pytest.raises(KeyboardInterrupt):
+                connection.execute("SELECT pg_sleep(600)")
+        assert connection.is_closed()
+        assert any(watcher.fetchval(active, pid) == 0 for _ in range(10_000))

@@ -36,8 +36,8 @@ _TAKEN = (
     "a mapping as params"
 )
 # The server reports the parameter, or with parentheses the operator, which takes no list.
-_LIST_WITHOUT_PARENTHESES = re.compile(r"\bin\s*$", re.IGNORECASE)
-_LIST_IN_PARENTHESES = re.compile(r"(?:not\s+)?in\s*\(\s*\$[0-9]+\s*\)", re.IGNORECASE)
+_LIST_WITHOUT_PARENTHESES = r"(?i)\bin\s*$"
+_LIST_IN_PARENTHESES = r"(?i)(?:not\s+)?in\s*\(\s*\$[0-9]+\s*\)"
 _ONE_VALUE = (
     "HINT: a parameter is one value, also if it is a list: write = ANY ($1) for IN, <> ALL ($1) "
     "for NOT IN, and pass a list (in colonnade.dbapi %s for $1)"
@@ -153,8 +153,8 @@ def _percent_hint(query: str, at: int) -> str | None:
 
 def _list_hint(query: str, at: int) -> str | None:
     """The hint if a list was meant: the position is in `IN $1`, or in `IN ($1)` of an array."""
-    is_alone = query.startswith("$", at) and _LIST_WITHOUT_PARENTHESES.search(query[:at])
-    return _ONE_VALUE if is_alone or _LIST_IN_PARENTHESES.match(query, at) else None
+    is_alone = query.startswith("$", at) and re.search(_LIST_WITHOUT_PARENTHESES, query[:at])
+    return _ONE_VALUE if is_alone or re.match(_LIST_IN_PARENTHESES, query[at:]) else None
 
 
 def _no_placeholder(written: str) -> str:

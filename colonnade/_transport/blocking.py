@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
 from colonnade._shown import shown
-from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.callers import is_beneath, is_ours
 from colonnade._transport.farewell import closed_error, read_last_words
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
+from colonnade._transport.opening import open_socket
 from colonnade._transport.read_pauses import ReadPauses
 from colonnade.errors import InterfaceError
 
@@ -49,9 +49,6 @@ CANCEL_AGAIN_S = 0.05
 
 # So long the query of a connection that cannot go on is cancelled.
 _DOUBT_S = 1.0
-
-# Room for more than the one byte that answers the TLS request.
-_ANSWER_BYTES_MAX = 16
 
 # The number of consecutive reads of available bytes: a server that never stops sending must not
 # block the caller.
@@ -556,7 +553,7 @@ class BlockingTransport:
 
     def send_cancel(self, request: bytes) -> None:
         """Open a second connection, and send a cancel request for the query of the first."""
-        with contextlib.closing(_open(self.address, self._tls)) as link:
+        with contextlib.closing(open_socket(self.address, self._tls, remaining)) as link:
             link.settimeout(remaining())
             link.sendall(request)
             # The server closes the connection after it has sent the signal.
@@ -576,45 +573,4 @@ def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> Blockin
 
     Raises OSError if the address cannot be reached or refuses required TLS.
     """
-    return BlockingTransport(session, address, tls, _open(address, tls))
-
-
-def _open(address: Address, tls: TlsPolicy) -> socket.socket:
-    if isinstance(address, UnixAddress):
-        return _open_unix(address)
-    link = socket.create_connection(address.target, timeout=remaining())
-    try:
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if tls.context is None:
-            return link
-        if not tls.is_direct:
-            link.sendall(_core.ssl_request())
-            link.settimeout(remaining())
-            # Exactly one byte may arrive before the handshake; further bytes do not come from the
-            # server, and are refused, as in the other transport.
-            if not tls.accepts(link.recv(_ANSWER_BYTES_MAX)):
-                return link
-        link.settimeout(remaining())
-        # It takes over the socket; any later failure closes it.
-        context: Any = tls.context
-        secured: ssl.SSLSocket = context.wrap_socket(
-            link, server_hostname=tls.server_hostname(address.host)
-        )
-        link = secured
-        tls.check_protocol(secured.selected_alpn_protocol())
-    except BaseException:
-        link.close()
-        raise
-    return secured
-
-
-def _open_unix(address: UnixAddress) -> socket.socket:
-    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        link.settimeout(remaining())
-        link.connect(address.path)
-    except BaseException:
-        link.close()
-        raise
-    return link
+    return BlockingTransport(session, address, tls, open_socket(address, tls, remaining))

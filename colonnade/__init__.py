@@ -12,15 +12,19 @@ PYTEST_DONT_REWRITE (so that pytest.main does not warn in a program that has imp
 
 # ruff: noqa: I002 - `from __future__ import annotations` would become a name of the package
 # This import comes first: in a subinterpreter it raises before any other module is loaded.
-from colonnade import _one_interpreter as _one_interpreter  # isort: split
+from colonnade._words import (
+    one_interpreter as _one_interpreter,  # noqa: F401 # pyright: ignore[reportUnusedImport]
+)
 
-from colonnade import _lazy_names as _lazy_names
+# isort: split
+
 from colonnade._core import (
     QueryTiming as QueryTiming,
     Record,
     __build_profile__ as __build_profile__,
     __version__ as __version__,
 )
+from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,25 +51,25 @@ if TYPE_CHECKING:
         transaction as transaction,
         types,
     )
-    from colonnade._async.column_stream import ColumnStream
-    from colonnade._async.connect import connect
-    from colonnade._async.connection import Connection
-    from colonnade._async.pipeline import Pipeline as Pipeline
-    from colonnade._async.pipeline_result import PipelineResult as PipelineResult
-    from colonnade._async.pool.pool import Pool, create_pool
-    from colonnade._async.reconnecting_listener import listen
-    from colonnade._async.result import HeldResult as HeldResult, Result as Result
     from colonnade._asyncpg_names import install_as_asyncpg as install_as_asyncpg
-    from colonnade._gather.costs import QueryCosts as QueryCosts
-    from colonnade._gather.gathered import Gathered as Gathered
-    from colonnade._gather.query import Query as Query
-    from colonnade._logged_query import LoggedQuery as LoggedQuery
-    from colonnade._named import Named as Named, named
-    from colonnade._notification import (
+    from colonnade._driver._async.column_stream import ColumnStream
+    from colonnade._driver._async.connect import connect
+    from colonnade._driver._async.connection import Connection
+    from colonnade._driver._async.pipeline import Pipeline as Pipeline
+    from colonnade._driver._async.pipeline_result import PipelineResult as PipelineResult
+    from colonnade._driver._async.pool.pool import Pool, create_pool
+    from colonnade._driver._async.reconnecting_listener import listen
+    from colonnade._driver._async.result import HeldResult as HeldResult, Result as Result
+    from colonnade._driver.gather.costs import QueryCosts as QueryCosts
+    from colonnade._driver.gather.gathered import Gathered as Gathered
+    from colonnade._driver.gather.query import Query as Query
+    from colonnade._driver.logged_query import LoggedQuery as LoggedQuery
+    from colonnade._driver.notification import (
         Notification,
         NotificationGap as NotificationGap,
     )
-    from colonnade._supply.stats import PoolStats as PoolStats
+    from colonnade._driver.sql.named import Named as Named, named
+    from colonnade._driver.supply.stats import PoolStats as PoolStats
     from colonnade.arrow_stream import ArrowStream as ArrowStream
     from colonnade.columns import Columns
     from colonnade.errors import *  # noqa: F403
@@ -122,22 +126,22 @@ _MODULES = (
 )
 _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of(
     {
-        "colonnade._async.column_stream": "ColumnStream",
-        "colonnade._async.connect": "connect",
-        "colonnade._async.connection": "Connection",
-        "colonnade._async.reconnecting_listener": "listen",
-        "colonnade._async.pipeline": "Pipeline",
-        "colonnade._async.pipeline_result": "PipelineResult",
-        "colonnade._async.pool.pool": "Pool create_pool",
-        "colonnade._async.result": "HeldResult Result",
+        "colonnade._driver._async.column_stream": "ColumnStream",
+        "colonnade._driver._async.connect": "connect",
+        "colonnade._driver._async.connection": "Connection",
+        "colonnade._driver._async.reconnecting_listener": "listen",
+        "colonnade._driver._async.pipeline": "Pipeline",
+        "colonnade._driver._async.pipeline_result": "PipelineResult",
+        "colonnade._driver._async.pool.pool": "Pool create_pool",
+        "colonnade._driver._async.result": "HeldResult Result",
         "colonnade._asyncpg_names": "install_as_asyncpg",
-        "colonnade._gather.costs": "QueryCosts",
-        "colonnade._gather.gathered": "Gathered",
-        "colonnade._gather.query": "Query",
-        "colonnade._logged_query": "LoggedQuery",
-        "colonnade._named": "Named named",
-        "colonnade._notification": "Notification NotificationGap",
-        "colonnade._supply.stats": "PoolStats",
+        "colonnade._driver.gather.costs": "QueryCosts",
+        "colonnade._driver.gather.gathered": "Gathered",
+        "colonnade._driver.gather.query": "Query",
+        "colonnade._driver.logged_query": "LoggedQuery",
+        "colonnade._driver.sql.named": "Named named",
+        "colonnade._driver.notification": "Notification NotificationGap",
+        "colonnade._driver.supply.stats": "PoolStats",
         "colonnade.arrow_stream": "ArrowStream",
         "colonnade.columns": "Columns",
         "colonnade.frames": "read_sql write_table",

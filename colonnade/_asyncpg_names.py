@@ -9,7 +9,7 @@ import types
 from collections.abc import MutableSequence
 
 from colonnade import errors
-from colonnade._async import connect_address
+from colonnade._driver._async import connect_address
 
 # The names that `from asyncpg import *` imports, besides the exceptions.
 _STARRED = ("Connection", "Pool", "Record", "connect", "create_pool")

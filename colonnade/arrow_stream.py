@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Self
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
-from colonnade._arguments import check_mapping, check_name, whole
-from colonnade._columns.names import of_mapping, position, renamed, selected
-from colonnade._conversion.libraries import Decimals, Dtypes
+from colonnade._columns.conversion.libraries import Decimals, Dtypes
+from colonnade._columns.parts.names import of_mapping, position, renamed, selected
 from colonnade._core import selection
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_mapping, check_name, whole
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from colonnade._columns.typed import Indices, Mask
-    from colonnade._conversion.arrow import Strings
-    from colonnade._conversion.geopandas import GeoFrames
-    from colonnade._conversion.pandas import PandasFrames
-    from colonnade._schema import Asked
+    from colonnade._columns.conversion.arrow import Strings
+    from colonnade._columns.conversion.geopandas import GeoFrames
+    from colonnade._columns.conversion.pandas import PandasFrames
+    from colonnade._columns.parts.typed import Indices, Mask
+    from colonnade._columns.schema import Asked
     from colonnade.groups import Groups, Nulls
 
 __all__ = ["Columns", "Decimals", "Dtypes"]
@@ -104,7 +104,7 @@ class Columns:
 
         Raises ValueError for duplicate names; ``fields`` allows them.
         """
-        from colonnade._conversion.kinds import require_unique_names
+        from colonnade._columns.conversion.kinds import require_unique_names
 
         require_unique_names(self._batch, "Columns.dtypes")
         return {field.name: field.arrow_type for field in self._batch.fields}
@@ -156,7 +156,7 @@ class Columns:
         out of range, TypeError for another key, ValueError for a slice with a step, and DecodeError
         for a value that has no Python object.
         """
-        from colonnade._conversion.numpy import column_array
+        from colonnade._columns.conversion.numpy import column_array
 
         if isinstance(key, slice):
             return self._rows(key)
@@ -239,7 +239,7 @@ class Columns:
         Raises ValueError for another number of values than rows, and TypeError for an object that
         is no array, such as a single value.
         """
-        from colonnade._columns.given import with_column
+        from colonnade._columns.parts.given import with_column
 
         batch, added = self._batch, of_mapping(columns, named)
         for name, value in added.items():
@@ -267,7 +267,7 @@ class Columns:
 
         Raises KeyError, IndexError and TypeError as ``cols[key]`` does.
         """
-        from colonnade._conversion.numpy import column_null_mask
+        from colonnade._columns.conversion.numpy import column_null_mask
 
         return column_null_mask(self._batch, self._position(key))
 
@@ -276,7 +276,7 @@ class Columns:
 
         Raises ValueError for duplicate names.
         """
-        from colonnade._conversion.kinds import require_unique_names
+        from colonnade._columns.conversion.kinds import require_unique_names
 
         require_unique_names(self._batch, "Columns.to_numpy()")
         return dict(self.items())
@@ -299,7 +299,7 @@ class Columns:
         without a column, or of a type that its column cannot become, and ValueError for duplicate
         names.
         """
-        from colonnade._conversion.structured import structured_array
+        from colonnade._columns.conversion.structured import structured_array
 
         check_mapping("null", null)
         if dtype is None and self._asked is not None:
@@ -314,7 +314,7 @@ class Columns:
 
         Raises ImportError if pyarrow is not installed.
         """
-        from colonnade._conversion.arrow import arrow_table
+        from colonnade._columns.conversion.arrow import arrow_table
 
         check_name("strings", strings)
         return arrow_table(self._batch, strings)
@@ -349,7 +349,7 @@ class Columns:
         Raises KeyError for an ``index`` that names no column or several, ValueError for an unknown
         ``dtypes`` or ``decimals``, and ImportError if a library is missing.
         """
-        from colonnade._conversion.pandas import PandasFrames
+        from colonnade._columns.conversion.pandas import PandasFrames
 
         return self._to_pandas(PandasFrames(dtypes, index, decimals))
 
@@ -378,8 +378,8 @@ class Columns:
         KeyError for a ``geometry`` that is none, DecodeError for a geometry that shapely cannot
         read, such as a curve, and ImportError if GeoPandas is not installed.
         """
-        from colonnade._conversion.geopandas import GeoFrames
-        from colonnade._conversion.pandas import PandasFrames
+        from colonnade._columns.conversion.geopandas import GeoFrames
+        from colonnade._columns.conversion.pandas import PandasFrames
 
         return self._to_geopandas(PandasFrames(dtypes, None, decimals), GeoFrames(geometry, crs))
 
@@ -397,7 +397,7 @@ class Columns:
 
         Raises ValueError for duplicate names, and ImportError if Polars is not installed.
         """
-        from colonnade._conversion.polars import polars_frame
+        from colonnade._columns.conversion.polars import polars_frame
 
         return polars_frame(self._batch)
 
@@ -407,8 +407,8 @@ class Columns:
         Raises ValueError for duplicate names, and DecodeError, with column and row, for a value
         that Python's class cannot hold, such as a date before Christ.
         """
-        from colonnade._conversion.kinds import require_unique_names
-        from colonnade._conversion.values import python_values
+        from colonnade._columns.conversion.kinds import require_unique_names
+        from colonnade._columns.conversion.values import python_values
 
         require_unique_names(self._batch, "Columns.to_pydict()")
         return {name: python_values(self._batch, index) for index, name in enumerate(self.names)}
@@ -418,8 +418,8 @@ class Columns:
 
         Raises the errors of `to_pydict`.
         """
-        from colonnade._conversion.kinds import require_unique_names
-        from colonnade._conversion.values import python_values
+        from colonnade._columns.conversion.kinds import require_unique_names
+        from colonnade._columns.conversion.values import python_values
 
         require_unique_names(self._batch, "Columns.to_pylist()")
         names = self.names
@@ -469,12 +469,12 @@ class Columns:
     def __repr__(self) -> str:
         import shutil
 
-        from colonnade._conversion.text_table import text_table
+        from colonnade._columns.conversion.text_table import text_table
 
         return text_table(self._batch, shutil.get_terminal_size().columns)
 
     def _repr_html_(self) -> str:
-        from colonnade._conversion.html_table import html_table
+        from colonnade._columns.conversion.html_table import html_table
 
         return html_table(self._batch)
 

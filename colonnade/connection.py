@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from colonnade._async.connect import connect
-from colonnade._async.connection import Connection
-from colonnade._logged_query import LoggedQuery
+from colonnade._driver._async.connect import connect
+from colonnade._driver._async.connection import Connection
+from colonnade._driver.logged_query import LoggedQuery
 
 __all__ = ["Connection", "LoggedQuery", "connect"]

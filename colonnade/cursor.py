@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from colonnade._async.cursor import BaseCursor, Cursor, CursorFactory, CursorIterator
+from colonnade._driver._async.cursor import BaseCursor, Cursor, CursorFactory, CursorIterator
 
 __all__ = ["BaseCursor", "Cursor", "CursorFactory", "CursorIterator"]

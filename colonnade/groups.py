@@ -6,9 +6,9 @@ from collections import Counter
 from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
-from colonnade._arguments import check_name, check_switch
 from colonnade._core.groups import Grouping, RunningGroups
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_name, check_switch
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Groups:
         return ends
 
     def _python_keys(self) -> list[Any]:
-        from colonnade._conversion.values import python_values
+        from colonnade._columns.conversion.values import python_values
 
         batch = self._grouping.keys()
         columns = [python_values(batch, index) for index in range(len(self._names))]

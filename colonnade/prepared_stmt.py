@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from colonnade._async.prepared_statement import PreparedStatement
+from colonnade._driver._async.prepared_statement import PreparedStatement
 
 __all__ = ["PreparedStatement"]

@@ -8,31 +8,31 @@ Waiting and decoding release the GIL, so threads with their own connections fetc
 
 from __future__ import annotations
 
-from colonnade import _lazy_names
+from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
     from colonnade import errors, types
-    from colonnade._blocking_listener import listen
     from colonnade._core import Record
-    from colonnade._gather.costs import QueryCosts as QueryCosts
-    from colonnade._gather.gathered import Gathered as Gathered
-    from colonnade._gather.query import Query as Query
-    from colonnade._named import named
-    from colonnade._notification import Notification, NotificationGap as NotificationGap
-    from colonnade._supply.stats import PoolStats as PoolStats
-    from colonnade._sync.column_stream import ColumnStream
-    from colonnade._sync.connect import connect
-    from colonnade._sync.connection import Connection
-    from colonnade._sync.cursor import Cursor as Cursor, CursorFactory as CursorFactory
-    from colonnade._sync.pipeline import Pipeline as Pipeline
-    from colonnade._sync.pipeline_result import PipelineResult as PipelineResult
-    from colonnade._sync.pool.pool import Pool, create_pool
-    from colonnade._sync.pool.proxy import PoolConnectionProxy as PoolConnectionProxy
-    from colonnade._sync.prepared_statement import PreparedStatement as PreparedStatement
-    from colonnade._sync.result import HeldResult as HeldResult, Result as Result
-    from colonnade._sync.transaction import Transaction as Transaction
+    from colonnade._driver._sync.column_stream import ColumnStream
+    from colonnade._driver._sync.connect import connect
+    from colonnade._driver._sync.connection import Connection
+    from colonnade._driver._sync.cursor import Cursor as Cursor, CursorFactory as CursorFactory
+    from colonnade._driver._sync.pipeline import Pipeline as Pipeline
+    from colonnade._driver._sync.pipeline_result import PipelineResult as PipelineResult
+    from colonnade._driver._sync.pool.pool import Pool, create_pool
+    from colonnade._driver._sync.pool.proxy import PoolConnectionProxy as PoolConnectionProxy
+    from colonnade._driver._sync.prepared_statement import PreparedStatement as PreparedStatement
+    from colonnade._driver._sync.result import HeldResult as HeldResult, Result as Result
+    from colonnade._driver._sync.transaction import Transaction as Transaction
+    from colonnade._driver.blocking_listener import listen
+    from colonnade._driver.gather.costs import QueryCosts as QueryCosts
+    from colonnade._driver.gather.gathered import Gathered as Gathered
+    from colonnade._driver.gather.query import Query as Query
+    from colonnade._driver.notification import Notification, NotificationGap as NotificationGap
+    from colonnade._driver.sql.named import named
+    from colonnade._driver.supply.stats import PoolStats as PoolStats
     from colonnade.columns import Columns
     from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
     from colonnade.frames import read_sql, write_table
@@ -62,24 +62,24 @@ __all__ = [
 _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_names.homes_of(
     {
         "colonnade._core": "Record",
-        "colonnade._blocking_listener": "listen",
-        "colonnade._gather.costs": "QueryCosts",
-        "colonnade._gather.gathered": "Gathered",
-        "colonnade._gather.query": "Query",
-        "colonnade._named": "named",
-        "colonnade._notification": "Notification NotificationGap",
-        "colonnade._supply.stats": "PoolStats",
-        "colonnade._sync.column_stream": "ColumnStream",
-        "colonnade._sync.connect": "connect",
-        "colonnade._sync.connection": "Connection",
-        "colonnade._sync.cursor": "Cursor CursorFactory",
-        "colonnade._sync.pipeline": "Pipeline",
-        "colonnade._sync.pipeline_result": "PipelineResult",
-        "colonnade._sync.pool.pool": "Pool create_pool",
-        "colonnade._sync.pool.proxy": "PoolConnectionProxy",
-        "colonnade._sync.prepared_statement": "PreparedStatement",
-        "colonnade._sync.result": "HeldResult Result",
-        "colonnade._sync.transaction": "Transaction",
+        "colonnade._driver.blocking_listener": "listen",
+        "colonnade._driver.gather.costs": "QueryCosts",
+        "colonnade._driver.gather.gathered": "Gathered",
+        "colonnade._driver.gather.query": "Query",
+        "colonnade._driver.sql.named": "named",
+        "colonnade._driver.notification": "Notification NotificationGap",
+        "colonnade._driver.supply.stats": "PoolStats",
+        "colonnade._driver._sync.column_stream": "ColumnStream",
+        "colonnade._driver._sync.connect": "connect",
+        "colonnade._driver._sync.connection": "Connection",
+        "colonnade._driver._sync.cursor": "Cursor CursorFactory",
+        "colonnade._driver._sync.pipeline": "Pipeline",
+        "colonnade._driver._sync.pipeline_result": "PipelineResult",
+        "colonnade._driver._sync.pool.pool": "Pool create_pool",
+        "colonnade._driver._sync.pool.proxy": "PoolConnectionProxy",
+        "colonnade._driver._sync.prepared_statement": "PreparedStatement",
+        "colonnade._driver._sync.result": "HeldResult Result",
+        "colonnade._driver._sync.transaction": "Transaction",
         "colonnade.columns": "Columns",
         "colonnade.errors": "DecodeError EncodeError InterfaceError PostgresError",
         "colonnade.frames": "read_sql write_table",

@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from colonnade._outside_collections import OutsideCollections
+from colonnade._words.outside_collections import OutsideCollections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

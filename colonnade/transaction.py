@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from colonnade._async.transaction import Transaction
+from colonnade._driver._async.transaction import Transaction
 
 __all__ = ["Transaction"]

@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from colonnade._shown import class_name, shown
+from colonnade._words.shown import class_name, shown
 
 __all__ = [
     "Attribute",

@@ -1,8 +1,8 @@
 """Generates the blocking half of the package from the asynchronous half.
 
-``colonnade/_async`` is the source of truth; ``colonnade/_sync`` is written here and never edited.
-The difference between the two is the table below and nothing else. Where the asynchronous side
-holds something that has no blocking counterpart, it stands between two comments of its own line,
+``colonnade/_driver/_async`` is the source of truth; ``colonnade/_driver/_sync`` is written here and
+never edited. The difference between the two is the table below and nothing else. Where the
+asynchronous side holds something that has no blocking counterpart, it stands between two comments
 ``# async-only: begin`` and ``# async-only: end``, and is left out; a file whose first line is
 ``# async-only: file`` has no blocking counterpart at all.
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Source folder -> generated folder; a folder that does not exist yet is skipped.
 FOLDERS = {
-    "colonnade/_async": "colonnade/_sync",
+    "colonnade/_driver/_async": "colonnade/_driver/_sync",
     "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
     "colonnade/jobs/_async": "colonnade/jobs/_sync",
     "tests/async": "tests/sync",
@@ -55,8 +55,9 @@ CODE = {
     "Coroutine[Any, Any, None]": "None",
     "AsyncioTransport": "BlockingTransport",
     "_transport.asyncio": "_transport.blocking",
-    "_supply.asyncio": "_supply.threads",
-    "_gather.asyncio": "_gather.threads",
+    "transport.asyncio": "transport.blocking",
+    "supply.asyncio": "supply.threads",
+    "gather.asyncio": "gather.threads",
     "_tasks.asyncio": "_tasks.threads",
     "_tasks.hub_asyncio": "_tasks.hub_threads",
     # A pool's blocking `acquire` returns the connection itself.

@@ -1,1 +1,1 @@
-"""What `Columns` do with names, rows and new columns, over batches of the core."""
+"""Forms of columns: their parts, their schema, and conversion to the objects of libraries."""

@@ -20,7 +20,7 @@ from typing import Any
 from colonnade import _core
 from colonnade._pep249.errors import DataError
 from colonnade._pep249.oids import ARRAY_OIDS, OIDS, UNKNOWN
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 
 __all__ = ["INFERRED", "Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from colonnade._sql_text import pieces
+from colonnade._driver.sql.sql_text import pieces
 
 __all__ = ["is_script", "with_rows"]
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from colonnade._driver.sql.sql_text import uncast_parameters
 from colonnade._pep249.parameters import adapted
-from colonnade._sql_text import uncast_parameters
 
 __all__ = ["typed", "uncast"]
 

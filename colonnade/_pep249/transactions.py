@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING, TypeVar
 
 from colonnade._pep249.errors import InternalError, ProgrammingError
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import (
     InvalidCachedStatementError,
     OutdatedTypeError,

@@ -14,7 +14,7 @@ import contextlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from colonnade._extras import needed_by
+from colonnade._words.extras import needed_by
 
 if TYPE_CHECKING:
     from adbc_driver_manager import dbapi

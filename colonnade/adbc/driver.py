@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import colonnade
 from colonnade import ArrowStream, Columns, dbapi, write_table
-from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._words.shown import shown
 from colonnade.adbc.info import info_table, table_types_table
 from colonnade.adbc.parameters import Bound, bound_to
 from colonnade.adbc.status import described

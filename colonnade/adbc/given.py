@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import HALF
-from colonnade._shown import shown
+from colonnade._words.arguments import HALF
+from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import Named, dbapi
 from colonnade._pep249.oids import ARRAY_OIDS, OIDS
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:

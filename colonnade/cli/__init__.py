@@ -36,7 +36,7 @@ def main() -> int:
         print(f"colonnade, version {__version__}")
         return 0
     if missing:
-        from colonnade._extras import how_to_install
+        from colonnade._words.extras import how_to_install
 
         print(
             f"colonnade: the command line needs {' and '.join(missing)}. Install them:\n"

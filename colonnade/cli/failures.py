@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade import errors
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.errors._place import character_number, place_in
 
 if TYPE_CHECKING:

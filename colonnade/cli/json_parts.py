@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import colonnade
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.cli.failures import CommandError
 from colonnade.cli.statement import Prepared, Query
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import colonnade.sync
-from colonnade._table_names import found_table, is_table, quoted
+from colonnade._driver.sql.table_names import found_table, is_table, quoted
 from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from colonnade._connection_options import TlsArguments, resolve
+from colonnade._driver.connection_options import TlsArguments, resolve
 
 if TYPE_CHECKING:
     import ssl

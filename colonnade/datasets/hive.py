@@ -6,7 +6,7 @@ import datetime as dt
 import uuid
 from typing import TYPE_CHECKING
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_identifier
-from colonnade._table_names import derived, found_table, is_table
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._driver.sql.table_names import derived, found_table, is_table
 from colonnade.datasets.hive import check_key_name
 from colonnade.errors import InterfaceError
 from colonnade.types import TextValue

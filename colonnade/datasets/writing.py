@@ -8,7 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count, check_name, check_names, check_switch, check_values
+from colonnade._words.arguments import (
+    check_count,
+    check_name,
+    check_names,
+    check_switch,
+    check_values,
+)
 from colonnade.datasets.dataset import Dataset
 from colonnade.datasets.files import Limits, PartitionFiles, WrittenFile
 from colonnade.datasets.hive import folder_of, text_of

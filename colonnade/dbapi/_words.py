@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from colonnade import sync
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.errors import ClientConfigurationError
 
 _ARGUMENTS = frozenset(inspect.signature(sync.connect).parameters) - {"dsn"}

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade._conversion.pandas import PandasFrames
+from colonnade._columns.conversion.pandas import PandasFrames
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
-from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.dbapi._arrow import reader_of, schema_of
 from colonnade.frames import write_table
 from colonnade.frames.write import table_exists

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade import __version__
+from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249.errors import ProgrammingError
-from colonnade._quoting import quote_identifier, whole_on
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.dbapi._arrow import schema_of
 from colonnade.dbapi._objects import objects_reader
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
-from colonnade._arguments import check_callable, check_switch
-from colonnade._exact_dates import make_dates_exact
+from colonnade._driver.exact_dates import make_dates_exact
+from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249 import errors
 from colonnade._pep249.errors import InterfaceError, OperationalError, ProgrammingError
 from colonnade._pep249.parameters import adapted, without_naive
 from colonnade._pep249.transactions import IsolationLevel, TransactionOptions, checked_level
-from colonnade._quoting import quote_identifier, whole_on
+from colonnade._words.arguments import check_callable, check_switch
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo
 from colonnade.dbapi._words import split_words, with_words

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._pep249.errors import InterfaceError, ProgrammingError
 from colonnade._pep249.parameters import adapted_many, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
 from colonnade._pep249.transactions import run_in_transaction
-from colonnade._quoting import quote_identifier
-from colonnade._shown import full_name, shown
+from colonnade._words.shown import full_name, shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.adbc_methods import ColumnsMixin
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
-from colonnade._quoting import quote_identifier, whole_on
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import Cursor, row_count
 

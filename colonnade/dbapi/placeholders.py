@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from colonnade._driver.sql.sql_text import pieces
 from colonnade._pep249.errors import ProgrammingError
-from colonnade._shown import class_name
-from colonnade._sql_text import pieces
+from colonnade._words.shown import class_name
 
 __all__ = ["Numeric", "Parameters", "Placeholders", "Pyformat"]
 

@@ -7,9 +7,9 @@ import binascii
 import datetime as dt
 from typing import TYPE_CHECKING
 
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade._pep249.errors import ProgrammingError
 from colonnade._pep249.transactions import check_prepared
-from colonnade._quoting import quote_literal
 
 if TYPE_CHECKING:
     from colonnade import sync

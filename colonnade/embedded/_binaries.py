@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.embedded._errors import EmbeddedServerError
 
 if TYPE_CHECKING:

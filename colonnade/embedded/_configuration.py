@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.embedded._errors import EmbeddedServerError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors._base import with_detail_and_hint
 from colonnade.errors._sqlstate import DataError, FeatureNotSupportedError
 

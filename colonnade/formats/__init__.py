@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.formats.arrow import FileEncoding, StreamEncoding, open_arrow
 from colonnade.formats.csv import CsvEncoding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from colonnade import sync
-from colonnade._exact_dates import exact_dates
-from colonnade._shown import class_name, full_name
+from colonnade._driver.exact_dates import exact_dates
+from colonnade._words.shown import class_name, full_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 
 if TYPE_CHECKING:
     from colonnade import sync

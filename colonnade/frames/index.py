@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_names
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_names
+from colonnade._words.shown import class_name, shown
 
 if TYPE_CHECKING:
     import pandas as pd

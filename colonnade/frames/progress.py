@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from colonnade._arguments import check_switch
-from colonnade._extras import needed_by
+from colonnade._words.arguments import check_switch
+from colonnade._words.extras import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Generator

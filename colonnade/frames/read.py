@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
-from colonnade._arguments import check_count, check_names
-from colonnade._conversion.geopandas import GeoFrames
-from colonnade._conversion.pandas import PandasFrames
-from colonnade._shown import class_name, shown
+from colonnade._columns.conversion.geopandas import GeoFrames
+from colonnade._columns.conversion.pandas import PandasFrames
+from colonnade._words.arguments import check_count, check_names
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.geo import with_references

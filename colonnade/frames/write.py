@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from colonnade._arguments import check_names
-from colonnade._quoting import quote_identifier, whole_on
-from colonnade._shown import class_name, shown
+from colonnade._driver.sql.quoting import quote_identifier, whole_on
+from colonnade._words.arguments import check_names
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.geo import with_geometry_types

@@ -6,7 +6,7 @@ import inspect
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._arguments import check_count
+from colonnade._words.arguments import check_count
 from colonnade.errors import InterfaceError
 from colonnade.frames import connection_of
 from colonnade.incremental.request import New, Request

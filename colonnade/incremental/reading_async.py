@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import sync
-from colonnade._arguments import check_count
-from colonnade._shown import class_name
+from colonnade._words.arguments import check_count
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.incremental.reading import state_at_end
 from colonnade.incremental.request import New, Request

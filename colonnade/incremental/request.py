@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from colonnade._arguments import check_name, check_names
-from colonnade._quoting import quote_identifier
-from colonnade._shown import class_name, shown
-from colonnade._table_names import is_table, quoted
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._driver.sql.table_names import is_table, quoted
+from colonnade._words.arguments import check_name, check_names
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.types import TextValue
 

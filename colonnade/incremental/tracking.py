@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-from colonnade._arguments import check_name, check_switch
-from colonnade._quoting import check_length, quote_identifier, quote_literal
-from colonnade._shown import shown
-from colonnade._table_names import is_table, parts_of
+from colonnade._driver.sql.quoting import check_length, quote_identifier, quote_literal
+from colonnade._driver.sql.table_names import is_table, parts_of
+from colonnade._words.arguments import check_name, check_switch
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
 _NAME_BYTES_MOST = 63

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.jobs._layouts.staging import staging_ddl, staging_rights_ddl
 from colonnade.jobs._trust import guard_ddl
 from colonnade.jobs.definition import REGISTRY, columns_ddl

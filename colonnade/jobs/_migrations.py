@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts.base import NOW, WAITS_DDL, times_changed_ddl
 from colonnade.jobs._layouts.rows import KEY, TOAST

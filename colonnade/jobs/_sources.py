@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from colonnade._arguments import check_number, check_whole
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_number, check_whole
+from colonnade._words.shown import class_name, shown
 from colonnade.jobs.definition import check_seconds
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.jobs.definition import REGISTRY
 from colonnade.jobs.errors import QueueDefinitionError
 

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
-from colonnade._arguments import check_count, check_name, check_number
-from colonnade._quoting import NAME_BYTES_MAX, is_name, quote_identifier
-from colonnade._shown import class_name, shown
+from colonnade._driver.sql.quoting import NAME_BYTES_MAX, is_name, quote_identifier
+from colonnade._words.arguments import check_count, check_name, check_number
+from colonnade._words.shown import class_name, shown
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 

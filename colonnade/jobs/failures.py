@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

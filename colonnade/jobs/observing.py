@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from colonnade._arguments import check_callable
+from colonnade._words.arguments import check_callable
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from colonnade._arguments import check_number, check_whole
-from colonnade._shown import shown
+from colonnade._words.arguments import check_number, check_whole
+from colonnade._words.shown import shown
 
 ATTEMPTS_MOST = 32_000
 

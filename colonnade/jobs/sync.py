@@ -5,7 +5,7 @@ queue = jobs.sync.create_queue(pool, "emails", {"user_id": "int8", "body": "text
 
 from __future__ import annotations
 
-from colonnade import _lazy_names
+from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

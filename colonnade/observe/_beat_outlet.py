@@ -11,7 +11,7 @@ import weakref
 from pathlib import Path
 from typing import Protocol
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.observe.beat_file import (
     MAGIC,
     RECORD_BYTES,

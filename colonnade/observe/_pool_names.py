@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -9,8 +9,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade import tracing
-from colonnade._outside_collections import OutsideCollections
-from colonnade._shown import class_name, shown
+from colonnade._words.outside_collections import OutsideCollections
+from colonnade._words.shown import class_name, shown
 from colonnade.observe._metrics import PHASES
 from colonnade.observe._pool_names import given_pools, name_of
 from colonnade.observe._summaries import Summaries

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from colonnade._sql_text import operation_name, pieces
+from colonnade._driver.sql.sql_text import operation_name, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

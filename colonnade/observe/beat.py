@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Self
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.observe._beat_outlet import open_outlet, remove_ended
 from colonnade.observe.beat_file import check_seconds, checked_path
 

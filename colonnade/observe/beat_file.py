@@ -242,7 +242,7 @@ def checked_path(path: Path) -> str:
     given: object = path
     name = os.fspath(given) if isinstance(given, str | os.PathLike) else None
     if not isinstance(name, str):
-        from colonnade._shown import class_name
+        from colonnade._words.shown import class_name
 
         raise TypeError(f"path must be a str or a path object, not {class_name(path)}")
     if not name or "\0" in name:
@@ -254,11 +254,11 @@ def checked_path(path: Path) -> str:
 def check_seconds(option: str, value: float) -> None:
     """Raise TypeError or ValueError unless `value` is a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        from colonnade._shown import class_name
+        from colonnade._words.shown import class_name
 
         raise TypeError(f"{option} must be a number of seconds, not {class_name(value)}")
     # The comparison is false for NaN.
     if not 0 < value < float("inf"):
-        from colonnade._shown import shown
+        from colonnade._words.shown import shown
 
         raise ValueError(f"{option} must be a number of seconds above zero, not {shown(value)}")

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._arguments import check_number
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_number
+from colonnade._words.shown import class_name, shown
 from colonnade.jobs.observing import EVENTS, add_observer, remove_observer
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Self
 
-from colonnade import _arguments
-from colonnade._shown import class_name, shown
+from colonnade._words import arguments
+from colonnade._words.shown import class_name, shown
 from colonnade.observe._watched_loop import WatchedLoop
 from colonnade.observe.loop_snapshot import LoopSnapshot, snapshot_of
 
@@ -56,7 +56,7 @@ class LoopMonitor:
         keep: int = 100,
     ) -> None:
         _check_times(interval, threshold)
-        _arguments.check_callable("on_stall", on_stall)
+        arguments.check_callable("on_stall", on_stall)
         if inspect.iscoroutinefunction(on_stall):
             raise TypeError(
                 "on_stall must be a plain function, not a coroutine function: it is called in a "
@@ -64,7 +64,7 @@ class LoopMonitor:
             )
         if not isinstance(logger, logging.Logger | str | None):
             raise TypeError(f"logger must be a Logger, a name or None, not {class_name(logger)}")
-        _arguments.check_count("keep", keep)
+        arguments.check_count("keep", keep)
         self.interval = float(interval)
         self.threshold = float(threshold)
         self._on_stall = on_stall
@@ -147,7 +147,7 @@ class LoopMonitor:
 
 def _check_times(interval: float, threshold: float) -> None:
     for option, value in (("interval", interval), ("threshold", threshold)):
-        _arguments.check_number(option, value)
+        arguments.check_number(option, value)
     if not _SHORTEST_INTERVAL <= interval <= _LONGEST_INTERVAL:
         raise ValueError(
             f"interval must be from {_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} s, "

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.observe import _metrics
 from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
 

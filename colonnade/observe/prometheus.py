@@ -6,8 +6,8 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from colonnade._extras import needed_by
-from colonnade._shown import class_name
+from colonnade._words.extras import needed_by
+from colonnade._words.shown import class_name
 from colonnade.observe import _metrics
 from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
 

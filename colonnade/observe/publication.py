@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import tracing
-from colonnade._shown import class_name, shown
+from colonnade._words.shown import class_name, shown
 from colonnade.observe._pool_names import given_pools, name_of
 from colonnade.observe._report import STATEMENTS_MOST, Reporter
 from colonnade.observe._statement_times import StatementTimes

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.observe._metrics import PHASES
 from colonnade.observe._summaries import summary_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from colonnade._quoting import quote_identifier, quote_literal
-from colonnade._shown import shown
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:

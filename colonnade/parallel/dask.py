@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade._conversion.pandas import PandasFrames
+from colonnade._columns.conversion.pandas import PandasFrames
 from colonnade.parallel.planning import plan
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import sync
-from colonnade._exact_dates import make_dates_exact
-from colonnade._quoting import quote_identifier, quote_literal
-from colonnade._shown import shown
+from colonnade._driver.exact_dates import make_dates_exact
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
 
 if TYPE_CHECKING:

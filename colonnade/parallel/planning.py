@@ -6,10 +6,16 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count, check_mapping, check_name, check_text, check_values
-from colonnade._quoting import quote_identifier
-from colonnade._shown import class_name, shown
-from colonnade._table_names import derived, found_table, is_table
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._driver.sql.table_names import derived, found_table, is_table
+from colonnade._words.arguments import (
+    check_count,
+    check_mapping,
+    check_name,
+    check_text,
+    check_values,
+)
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade._arguments import check_count, check_switch
+from colonnade._words.arguments import check_count, check_switch
 from colonnade.parallel.planning import Request
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import colonnade.sync
 from colonnade import errors
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.pytest_plugin._server import UnavailableError, with_database
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shaped_query import Shape, ShapedQuery
-from colonnade._shown import class_name, shown
+from colonnade._driver.shaped_query import Shape, ShapedQuery
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import DTypeError
 from colonnade.rkt._fields import Field, matched_fields
 from colonnade.rkt._shapes import BlocksShape, RowsShape

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from colonnade._conversion.numpy import objects, values_of
+from colonnade._columns.conversion.numpy import objects, values_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:

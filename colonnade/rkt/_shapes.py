@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from colonnade._conversion.numpy import mask_of
+from colonnade._columns.conversion.numpy import mask_of
 from colonnade.rkt._reading import Part
 
 if TYPE_CHECKING:

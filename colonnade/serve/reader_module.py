@@ -8,7 +8,7 @@ from http import HTTPStatus
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.serve.answer import Answer
 from colonnade.serve.request import Request

@@ -8,11 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade._arguments import check_count
 from colonnade._core import Batch
 from colonnade._core.formats import ArrowStreamReader
-from colonnade._extras import how_to_install
-from colonnade._shown import shown
+from colonnade._words.arguments import check_count
+from colonnade._words.extras import how_to_install
+from colonnade._words.shown import shown
 from colonnade.errors import FaultyTableError, IncompleteTableError, InterfaceError
 from colonnade.formats.streams import STREAMS
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, I
 from typing import Self, TypeAlias
 
 from colonnade import Columns
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError
 
 Batches: TypeAlias = Columns | Sequence[Columns] | AsyncIterable[Columns]

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from colonnade._arguments import check_count, check_mapping, check_name, checked_timeout
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_count, check_mapping, check_name, checked_timeout
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError
 from colonnade.formats.streams import STREAMS
 from colonnade.serve.answer import Answer

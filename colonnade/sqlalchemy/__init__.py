@@ -13,7 +13,7 @@ The same URL serves `create_async_engine`; there the functions are awaited. See
 
 from __future__ import annotations
 
-from colonnade._extras import needed_by
+from colonnade._words.extras import needed_by
 
 with needed_by("colonnade.sqlalchemy", "sqlalchemy"):
     from colonnade.sqlalchemy._column_queries import (

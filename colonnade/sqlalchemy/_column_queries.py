@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from colonnade._arguments import check_count
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_count
+from colonnade._words.shown import class_name, shown
 from colonnade.columns import Columns
 from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.sqlalchemy.dialect import ColonnadeDialect
 
 # Used to find PostgreSQL's implementation of a generic type such as Interval.

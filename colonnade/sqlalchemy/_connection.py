@@ -14,7 +14,8 @@ from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
 from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
-from colonnade._exact_dates import make_dates_exact
+from colonnade._driver.exact_dates import make_dates_exact
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade._pep249.errors import OperationalError, ProgrammingError, translated
 from colonnade._pep249.parameters import adapted, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
@@ -25,7 +26,6 @@ from colonnade._pep249.transactions import (
     is_stale,
     run_in_transaction,
 )
-from colonnade._quoting import quote_literal
 from colonnade.errors import EncodeError, InFailedSQLTransactionError
 from colonnade.sqlalchemy import _schema_changes
 from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor

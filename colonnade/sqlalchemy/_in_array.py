@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
-from colonnade._shown import class_name, shown
+from colonnade._words.shown import class_name, shown
 
 
 def in_array(column: Any, values: Iterable[Any]) -> sa.ColumnElement[bool]:

@@ -17,7 +17,7 @@ from sqlalchemy.sql.elements import (
     _textual_label_reference,
 )
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.sqlalchemy._rewritable import (
     bare_text,
     check_select,

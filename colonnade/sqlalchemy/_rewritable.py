@@ -14,7 +14,7 @@ from sqlalchemy.sql.elements import FunctionFilter, Over, WithinGroup
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import SelectBase, TableSample
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.sqlalchemy._known_functions import AGGREGATES, SCALAR_FUNCTIONS, SYNTAX
 from colonnade.sqlalchemy._select_parts import Around, refused_part

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import types as sqltypes
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
     from colonnade.structs import Struct

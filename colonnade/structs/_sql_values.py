@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from typing import Any
 
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 
 _WORD, _LONG = 4, 8
 _TIMES = re.compile(r"(datetime|timedelta)64\[(\w+)\]")

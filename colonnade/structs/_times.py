@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import count_duration, count_moment
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import StructError
 
 if TYPE_CHECKING:

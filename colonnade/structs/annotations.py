@@ -18,7 +18,7 @@ from typing import (
     get_origin as _origin,
 )
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.structs import _times
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from colonnade._core.structs import Definition, Instance
-from colonnade._shown import class_name, package_name, shown
+from colonnade._words.shown import class_name, package_name, shown
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Selection:
         return Columns(definition.columns_of(batch, index, self._positions))
 
     def __colonnade_column__(self, batch: _core.Batch, index: int) -> _core.Batch:
-        """Return the batch with its bytea column as structs: `colonnade._schema` calls it."""
+        """Return the batch with its bytea column as structs, for `colonnade._columns.schema`."""
         return self._kind.__struct_definition__.read_column(batch, index, self._positions)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from colonnade._core.structs import Definition, FieldDescriptor, Opener
-from colonnade._shown import class_name, shown
+from colonnade._words.shown import class_name, shown
 from colonnade.structs.annotations import field_type, is_class_variable
 from colonnade.structs.base import Struct
 

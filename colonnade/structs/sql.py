@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._quoting import is_name, quote_identifier, quote_literal
-from colonnade._shown import shown
+from colonnade._driver.sql.quoting import is_name, quote_identifier, quote_literal
+from colonnade._words.shown import shown
 from colonnade.structs import _sql_values as values
 
 if TYPE_CHECKING:

@@ -215,7 +215,7 @@ async def test_a_transaction_outlives_a_cancelled_query(connection: colonnade.Co
 async def test_where_cancelling_fails_the_connection_is_closed(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colonnade._transport.asyncio.RECOVERY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S", 0.1)
     connection = await colonnade.connect(f"{proxy.dsn}?sslmode=disable")
     proxy.hold_after(0)
     task = asyncio.ensure_future(fetch(connection))

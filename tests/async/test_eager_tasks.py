@@ -104,7 +104,7 @@ async def test_a_request_to_cancel_that_fails_at_once(
 
     transport, pid = connection.conversation.transport, connection.get_server_pid()
     task = asyncio.create_task(connection.execute("SELECT pg_sleep(60)"))
-    monkeypatch.setattr("colonnade._transport.asyncio._open", fail)
+    monkeypatch.setattr("colonnade._driver.transport.asyncio._open", fail)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

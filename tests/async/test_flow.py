@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade
-from colonnade._transport.low_water import LARGE_BYTES, MARK_BYTES
+from colonnade._driver.transport.low_water import LARGE_BYTES, MARK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -72,7 +72,7 @@ def to_rows(*columns: tuple[str, int]) -> list[Step]:
 @pytest.fixture(autouse=True)
 def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test that takes long: the client must soon leave a server that does not stop."""
-    monkeypatch.setattr("colonnade._transport.asyncio.RECOVERY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S", 0.1)
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < DEADLINE_S

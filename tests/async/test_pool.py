@@ -14,7 +14,7 @@ import pytest
 
 import colonnade
 from colonnade import InterfaceError, errors
-from colonnade._async.pool.proxy import PoolConnectionProxy
+from colonnade._driver._async.pool.proxy import PoolConnectionProxy
 
 # async-only: begin
 from tests.support.until import until

@@ -249,7 +249,7 @@ async def test_terminate_ends_what_runs(dsn: str) -> None:
 async def test_a_long_closing_is_told_of(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("colonnade._async.pool.pool.WARN_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr("colonnade._driver._async.pool.pool.WARN_AFTER_SECONDS", 0.01)
     pool = await colonnade.create_pool(dsn, min_size=1, max_size=1)
     connection = await pool.acquire()
     closing = asyncio.ensure_future(pool.close())

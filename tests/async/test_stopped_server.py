@@ -37,7 +37,7 @@ def own_server() -> Iterator[embedded.Server]:
 async def stoppable(
     own_server: embedded.Server, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[colonnade.Connection]:
-    monkeypatch.setattr("colonnade._transport.asyncio.RECOVERY_TIMEOUT_S", RECOVERY_S)
+    monkeypatch.setattr("colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S", RECOVERY_S)
     connection = await colonnade.connect(f"{own_server.dsn}?sslmode=disable")
     yield connection
     connection.terminate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import colonnade
-from colonnade._async import connect_address
+from colonnade._driver._async import connect_address
 
 if TYPE_CHECKING:
     import pytest

@@ -25,7 +25,7 @@ _COMMANDS = ("demo", "docs", "doctor", "export", "importing", "jobs", "observe",
 #: What the commands import. Not pyarrow, which starts a thread.
 IMPORTS = (
     "asyncio",
-    "colonnade._sync.pool.pool",
+    "colonnade._driver._sync.pool.pool",
     "colonnade.cli.app",
     *(f"colonnade.cli.{command}.command" for command in _COMMANDS),
     "colonnade.jobs._sync.listing",

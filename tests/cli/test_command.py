@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import colonnade
 from colonnade import cli
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.cli import app
 from tests.cli import program
 from tests.support import warm

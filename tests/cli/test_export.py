@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from tests.cli.program import PROGRAM, environment, run, run_on_terminal
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade._conversion.moments import date_text, time_text, timestamp_text
-from colonnade._conversion.text_table import display_width
+from colonnade._columns.conversion.moments import date_text, time_text, timestamp_text
+from colonnade._columns.conversion.text_table import display_width
 
 if TYPE_CHECKING:
     from tests.columns.conftest import Fetch

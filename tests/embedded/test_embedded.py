@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from colonnade import embedded
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.embedded import _binaries, _default, _server
 from tests.embedded.owner import owner
 from tests.support.processes import is_alive

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 TASKS_AT_ONCE = 32
 THREADS_AT_ONCE = 16
 _LIMITS = (
-    "colonnade._transport.asyncio.RECOVERY_TIMEOUT_S",
-    "colonnade._transport.blocking.RECOVERY_TIMEOUT_S",
-    "colonnade._async.copy_in.RECOVERY_TIMEOUT_S",
-    "colonnade._sync.copy_in.RECOVERY_TIMEOUT_S",
-    "colonnade._async.transaction._ROLLBACK_SECONDS_MIN",
-    "colonnade._sync.transaction._ROLLBACK_SECONDS_MIN",
+    "colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S",
+    "colonnade._driver.transport.blocking.RECOVERY_TIMEOUT_S",
+    "colonnade._driver._async.copy_in.RECOVERY_TIMEOUT_S",
+    "colonnade._driver._sync.copy_in.RECOVERY_TIMEOUT_S",
+    "colonnade._driver._async.transaction._ROLLBACK_SECONDS_MIN",
+    "colonnade._driver._sync.transaction._ROLLBACK_SECONDS_MIN",
 )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 _IMPORTS = (
-    "colonnade._async.pool.pool",
+    "colonnade._driver._async.pool.pool",
     "colonnade.observe.loop_monitor",
     "colonnade.observe.publication",
 )

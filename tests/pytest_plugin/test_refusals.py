@@ -282,8 +282,9 @@ def test_pytest_starts_without_the_driver(project: Project) -> None:
                     "colonnade._core.selection",
                     "colonnade._core.structs",
                     "colonnade._core.watch",
-                    "colonnade._lazy_names",
-                    "colonnade._one_interpreter",
+                    "colonnade._words",
+                    "colonnade._words.lazy_names",
+                    "colonnade._words.one_interpreter",
                     "colonnade.pytest_plugin",
                     "colonnade.pytest_plugin._server",
                 }

@@ -25,8 +25,12 @@ MODULES = (
     *("colonnade.structs", "colonnade.cli", "colonnade.cli.app", "colonnade.pytest_plugin"),
     *("colonnade.cli.query.command", "colonnade.cli.export.command", "colonnade.cli.doctor"),
     *("colonnade.observe.loop_monitor", "colonnade.observe.timeline.trace"),
-    *("colonnade._transport.blocking", "colonnade._transport.asyncio", "colonnade._async.connect"),
-    *("colonnade._sync.connect", "colonnade._transport.low_water"),
+    *(
+        "colonnade._driver.transport.blocking",
+        "colonnade._driver.transport.asyncio",
+        "colonnade._driver._async.connect",
+    ),
+    *("colonnade._driver._sync.connect", "colonnade._driver.transport.low_water"),
 )
 PROGRAM = """
 import importlib, os, signal, sys

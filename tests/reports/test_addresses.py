@@ -9,7 +9,7 @@ import psycopg.conninfo
 import pytest
 import sqlalchemy as sa
 
-from colonnade._connection_options import ConnectionOptions, TlsArguments, resolve
+from colonnade._driver.connection_options import ConnectionOptions, TlsArguments, resolve
 from colonnade.errors import ClientConfigurationError
 
 if TYPE_CHECKING:

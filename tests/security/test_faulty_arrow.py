@@ -108,7 +108,7 @@ async def test_a_large_table_does_not_hold_the_loop(dsn: str) -> None:
     """A batch that takes long to check is checked in a thread."""
     import threading
 
-    from colonnade._sources.pyarrow import UncheckedRows
+    from colonnade._driver.sources.pyarrow import UncheckedRows
 
     places: list[str] = []
     whole = UncheckedRows.checked

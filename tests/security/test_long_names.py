@@ -11,7 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import connect, datasets, dbapi, incremental, parallel, sync
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.errors import InterfaceError
 from colonnade.jobs.sync import create_queue
 from tests.cli.program import run

@@ -8,7 +8,7 @@ import pytest
 
 import colonnade
 from colonnade import sync
-from colonnade._shown import class_name, shown
+from colonnade._words.shown import class_name, shown
 from colonnade.errors import EncodeError
 from tests.security import unprintable
 from tests.security.unprintable import OPTIONS, TYPES

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 import colonnade
 from colonnade import dbapi, parallel, sync
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.errors import InterfaceError, UntranslatableCharacterError
 from colonnade.frames import write_table
 

@@ -19,7 +19,7 @@ import pytest
 
 import colonnade
 from colonnade import adbc, dbapi, embedded, parallel, sync, tracing
-from colonnade._connection_options import TlsArguments, resolve
+from colonnade._driver.connection_options import TlsArguments, resolve
 from colonnade.errors import RemoteProtocolError, TargetServerAttributeNotMatched
 from tests.cli.program import run
 from tests.support.scripted_server import (

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from colonnade import Named, _sql_text, dbapi, sync
-from colonnade._sql_text import pieces, replace_parameters
+from colonnade import Named, dbapi, sync
+from colonnade._driver.sql import sql_text
+from colonnade._driver.sql.sql_text import pieces, replace_parameters
 from colonnade.errors import PostgresError, UnsupportedServerFeatureError
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def test_any_text_that_the_server_understands(plainly: sync.Connection, soup: st
 # Texts that make a backtracking scanner take for ever.
 HOSTILE = """
 from colonnade import Named
-from colonnade._sql_text import operation_name, pieces
+from colonnade._driver.sql.sql_text import operation_name, pieces
 
 n = 5000
 for text in (
@@ -175,7 +176,7 @@ def test_no_text_takes_for_ever() -> None:
 
 def test_no_pattern_names_all_characters_beyond_ascii() -> None:
     # Compiling such a range adds ten milliseconds to the first use.
-    texts = {key: value for key, value in vars(_sql_text).items() if key.isupper()}
+    texts = {key: value for key, value in vars(sql_text).items() if key.isupper()}
     patterns = [value for value in texts.values() if isinstance(value, str)]
     assert len(patterns) > 3
     for pattern in [*patterns, *texts["_ENDS"].values()]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 from colonnade import sync
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.errors import EncodeError
 from tests.security.unprintable import DBAPI, GIVEN, OPTIONS, TYPES
 
@@ -110,25 +110,25 @@ def test_what_is_long_is_cut() -> None:
 
 # Functions that use `repr` in a message, with the reason why the value is no caller's object.
 OWN = {
-    "_async/connect.py _name_place": "the address of a host",
+    "_driver/_async/connect.py _name_place": "the address of a host",
     "_asyncpg_names.py __getattr__": "the name of an attribute, which Python gives",
-    "_async/connect.py any_server": "the options' own repr, which shows no secret",
-    "_async/connection.py __del__": "the connection",
-    "_async/pool/holder.py _warn_of_listeners": "the connection",
-    "_async/pool/proxy.py __getattr__": "the name of an attribute, which Python gives",
-    "_async/reset.py undo_transaction": "the connection",
-    "_async/transaction.py _check_isolation": "levels, which have been checked",
-    "_async/transaction.py _close_connection": "an exception that the driver has caught",
-    "_connection_options.py _passfile_text": "a path's text",
-    "_lazy_names.py load": "the name of an attribute, which Python gives",
-    "_server_facts.py parse_server_version": "a text of the server, cut",
-    "_server_facts.py __getattr__": "the name of an attribute, which Python gives",
-    "_shown.py shown": "the place that decides what may be shown",
-    "_shown.py shown_path": "a path's text",
-    "_sources/pandas.py frame_columns": "a name that has become a text",
-    "_transport/event.py impossible": "an event of the core",
-    "_transport/tls.py check_protocol": "a constant",
-    "_transport/tls_context.py _warn_of_open_key": "a path's text",
+    "_driver/_async/connect.py any_server": "the options' own repr, which shows no secret",
+    "_driver/_async/connection.py __del__": "the connection",
+    "_driver/_async/pool/holder.py _warn_of_listeners": "the connection",
+    "_driver/_async/pool/proxy.py __getattr__": "the name of an attribute, which Python gives",
+    "_driver/_async/reset.py undo_transaction": "the connection",
+    "_driver/_async/transaction.py _check_isolation": "levels, which have been checked",
+    "_driver/_async/transaction.py _close_connection": "an exception that the driver has caught",
+    "_driver/connection_options.py _passfile_text": "a path's text",
+    "_words/lazy_names.py load": "the name of an attribute, which Python gives",
+    "_driver/server_facts.py parse_server_version": "a text of the server, cut",
+    "_driver/server_facts.py __getattr__": "the name of an attribute, which Python gives",
+    "_words/shown.py shown": "the place that decides what may be shown",
+    "_words/shown.py shown_path": "a path's text",
+    "_driver/sources/pandas.py frame_columns": "a name that has become a text",
+    "_driver/transport/event.py impossible": "an event of the core",
+    "_driver/transport/tls.py check_protocol": "a constant",
+    "_driver/transport/tls_context.py _warn_of_open_key": "a path's text",
     "adbc/driver.py _ingest": "the database's name",
     "datasets/source.py digest": "hashed, and never shown",
     "dbapi/catalog.py adbc_get_table_schema": "the database's name",

@@ -14,7 +14,7 @@ import pytest
 
 import colonnade
 from colonnade import Connection, Pool, parallel
-from colonnade._async import (
+from colonnade._driver._async import (
     column_stream,
     cursor,
     notification_iterator,
@@ -25,7 +25,7 @@ from colonnade._async import (
     result,
     transaction,
 )
-from colonnade._async.pool import pipeline as pool_pipeline, pool, proxy, streams
+from colonnade._driver._async.pool import pipeline as pool_pipeline, pool, proxy, streams
 from tests.soak.scenarios import SCENARIOS, Ground
 from tests.support.steps import Reached, Strike, struck
 from tests.support.until import until

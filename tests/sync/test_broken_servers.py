@@ -289,7 +289,7 @@ def test_nonsense_amid_a_result(sent: bytes) -> None:
 
 
 def test_a_large_claim_alone_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("colonnade._driver.transport.blocking.RECOVERY_TIMEOUT_S", 0.2)
     claim = b"D" + struct.pack("!i", 1_000_000_000) + b"\0\1" + struct.pack("!i", 999_999_990)
     with ScriptedServer([*TO_ROWS, Send(claim), Hang()]) as server:
         connection = connect(server)

@@ -12,7 +12,7 @@ import pytest
 
 import colonnade
 from colonnade import InterfaceError, errors
-from colonnade._sync.pool.proxy import PoolConnectionProxy
+from colonnade._driver._sync.pool.proxy import PoolConnectionProxy
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy

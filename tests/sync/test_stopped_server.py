@@ -36,7 +36,7 @@ def own_server() -> Iterator[embedded.Server]:
 def stoppable(
     own_server: embedded.Server, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[colonnade.sync.Connection]:
-    monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", RECOVERY_S)
+    monkeypatch.setattr("colonnade._driver.transport.blocking.RECOVERY_TIMEOUT_S", RECOVERY_S)
     connection = colonnade.sync.connect(f"{own_server.dsn}?sslmode=disable")
     yield connection
     connection.terminate()

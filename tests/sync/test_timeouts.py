@@ -81,7 +81,7 @@ def test_nothing_of_the_former_answer_is_left(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever part of the answer had arrived at the timeout."""
-    monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("colonnade._driver.transport.blocking.RECOVERY_TIMEOUT_S", 0.3)
     query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
     with colonnade.sync.connect(f"{proxy.dsn}?sslmode=disable") as through:
         for size in (0, 1, 5, 6, 40, 80, 200, 10_000, 100_000):

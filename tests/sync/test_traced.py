@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import colonnade
-from colonnade._sync import connect_address
+from colonnade._driver._sync import connect_address
 
 if TYPE_CHECKING:
     import pytest

@@ -9,7 +9,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import InterfaceError
-from colonnade._transport import blocking
+from colonnade._driver.transport import blocking
 from colonnade.errors import QueryCanceledError
 from tests.support.crowd import Crowd, see
 from tests.support.interruptions import interrupted
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-ROOMS = ("colonnade/_sync/", "colonnade/_transport/")
+ROOMS = ("colonnade/_driver/_sync/", "colonnade/_driver/transport/")
 STEPS_MAX = 3_000
 
 

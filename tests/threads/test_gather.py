@@ -10,7 +10,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import Query
-from colonnade._gather.threads import Crew
+from colonnade._driver.gather.threads import Crew
 from tests.support.fault_proxy import FaultProxy
 from tests.support.faults import Fault, Kind, Way
 
@@ -54,7 +54,7 @@ def test_no_query_goes_on_if_a_thread_cannot_start(pool: colonnade.sync.Pool) ->
 def test_a_silent_connection_is_closed_in_the_end(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colonnade._gather.threads.RECOVERY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("colonnade._driver.gather.threads.RECOVERY_TIMEOUT_S", 0.5)
     with (
         FaultProxy(dsn) as proxy,
         proxy.door() as door,

@@ -358,7 +358,7 @@ def test_closing_waits_for_those_who_work_and_serves_those_who_wait(dsn: str) ->
 def test_a_long_closing_is_told_of(
     dsn: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colonnade._sync.pool.pool.WARN_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr("colonnade._driver._sync.pool.pool.WARN_AFTER_SECONDS", 0.01)
     pool = colonnade.sync.create_pool(dsn, min_size=1, max_size=1)
     with Crowd() as crowd:
         held = pool.acquire()

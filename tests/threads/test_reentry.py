@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from colonnade import tracing
-from colonnade._transport import blocking
+from colonnade._driver.transport import blocking
 from colonnade.errors import InterfaceError
 from tests.support.crowd import Crowd, see
 

@@ -19,7 +19,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import InterfaceError, Record
-from colonnade._sync import conversation
+from colonnade._driver._sync import conversation
 from tests.support.crowd import Crowd, Started, see
 
 THREADS = 4

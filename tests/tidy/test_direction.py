@@ -6,116 +6,81 @@ import ast
 import functools
 import graphlib
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "colonnade"
+ENTRIES_MOST = 42
 
-_PUBLIC_CLASSES = {
-    "_connection_options",
-    "_copy_plan",
-    "_copy_options",
-    "_core",
-    "_gather",
-    "_gssapi",
-    "_listening",
-    "_logged_query",
-    "_notification",
-    "_quoting",
-    "_schema",
-    "_shaped_query",
-    "_server_facts",
-    "_sql_text",
-    "_sources",
-    "_staging",
-    "_supply",
-    "_transport",
-    "columns",
-    "errors",
-    "rows",
-    "tracing",
-    "types",
+# The floors of the package, from the lowest. A room imports rooms that stand before it. `_core` is
+# the extension module, and a name with a dot is a room of the folder before the dot.
+FLOORS: dict[str, tuple[str, ...]] = {
+    "the core, and words for callers": ("_core", "_words"),
+    "what a user holds": ("errors", "types", "tracing", "rows"),
+    "forms of columns": (
+        *("_columns.parts", "_columns.schema", "_columns.conversion"),
+        *("groups", "columns", "arrow_stream"),
+    ),
+    "one connection, and pools": (
+        *("_driver.sql", "_driver.transport", "_driver.supply", "_driver.gather"),
+        *("_driver.connection_options", "_driver.gss", "_driver.server_facts"),
+        *("_driver.listening", "_driver.notification", "_driver.logged_query"),
+        *("_driver.shaped_query", "_driver.sources", "_driver.copy_plan"),
+        *("_driver.exact_dates", "_driver.plain_values"),
+        *("_driver._async", "_driver._sync", "_driver.blocking_listener"),
+    ),
+    "the rules of PEP 249, and the arrays of rkt": ("_pep249", "rkt"),
+    "doors: services": ("embedded", "structs", "jobs", "formats", "serve", "observe"),
+    "doors: other people's interfaces": ("sqlalchemy", "frames", "dbapi", "adbc"),
+    "doors: data in bulk": ("parallel", "datasets", "incremental"),
+    "doors: tools": ("pytest_plugin", "cli"),
 }
-# Room -> the rooms it may import besides itself. `_core` is the extension module. A room without a
-# row serves one purpose on top of the driver and sees only public names.
-ROOMS: dict[str, set[str]] = {
-    "_one_interpreter": {"_core"},
-    "errors": set(),
-    "types": set(),
-    "_outside_collections": set(),
-    "tracing": {"_outside_collections"},
-    # The forms of columns; `columns` is their public module.
-    "_conversion": {"_core", "_schema", "errors"},
-    # `Columns.group_by` makes them of columns.
-    "groups": {"_core", "_conversion", "errors"},
-    # Names, rows and new columns of `columns`.
-    "_columns": {"_core"},
-    "columns": {"_columns", "_core", "_conversion", "_schema", "errors", "groups"},
-    "arrow_stream": {"_core", "columns", "errors"},
-    "_transport": {"_core", "errors"},
-    # Decides which caller gets which connection of a pool; the connections come from above.
-    "_supply": {"_core", "_transport", "errors", "tracing"},
-    # The values, the order and the workers of `Pool.gather`; the queries run above.
-    "_gather": {"_core", "_schema", "_transport", "columns", "errors"},
-    # Shared by both colours: the text of a COPY statement, connection options, requested columns.
-    "_quoting": {"errors"},
-    "_shown": set(),
-    "_arguments": set(),
-    "_copy_options": {"_quoting", "errors"},
-    "_staging": {"_quoting"},
-    "_copy_plan": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
-    # The sources of copied rows.
-    "_sources": {"_core", "columns", "errors"},
-    "_connection_options": {"_core", "_transport", "errors"},
-    "_gssapi": {"_transport", "errors"},
-    "_schema": {"_core", "errors"},
-    # The records of query loggers, in both colours.
-    "_logged_query": {"_connection_options", "_core"},
-    # Notifications, in both colours.
-    "_notification": set(),
-    "_listening": {"errors"},
-    "_sql_text": set(),
-    # Queries with named parameters, and row factories.
-    "_named": {"_sql_text", "errors"},
-    "rows": {"errors"},
-    # A query's text with the form of its result; rkt fills arrays from the columns' memory, which
-    # no public name exposes.
-    "_shaped_query": {"_core", "errors"},
-    "rkt": {"_core", "_conversion", "_shaped_query", "errors"},
-    "_server_facts": {"types"},
-    # The rules of PEP 249; OIDs are only in the core's table of types.
-    "_pep249": {"_core", "_sql_text", "errors"},
-    "_async": _PUBLIC_CLASSES,
-    "_sync": _PUBLIC_CLASSES,
-    # `listen` in the blocking colour, which has no task that keeps its connection.
-    "_blocking_listener": {"_listening", "_notification", "_sync", "_transport", "errors"},
-    # Starts a server, without the driver.
-    "embedded": set(),
+ORDER = [room for rooms in FLOORS.values() for room in rooms]
+DOORS = {room for floor, rooms in FLOORS.items() if floor.startswith("doors") for room in rooms}
+FOLDERS = {room.split(".")[0] for room in ORDER if "." in room}
+# Doors see public names, and these: all compose SQL and read a caller's name of a table by the same
+# functions, all but asyncpg's make the dates of a connection exact, and what a door copies for
+# itself is plain.
+OPEN_TO_DOORS = {
+    *("_words", "_driver.sql", "_driver.exact_dates", "_driver.plain_values"),
 }
+# Doors that follow the rules of PEP 249.
+KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
 # asyncpg's module names; type checkers need a file for each.
 ASYNCPGS = {
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",
 }
+# Rooms of several modules that import each other in one direction.
+ROOMS_WITHOUT_CIRCLES = (
+    *("_driver._async", "_driver._sync", "_driver.gather", "_driver.sources", "_driver.sql"),
+    *("_driver.supply", "_driver.transport", "_columns.conversion", "_pep249", "_words"),
+)
 # They collect the public names, so they see every room.
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 # (file, room it imports) -> the reason for the exception.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/adbc/parameters.py", "_pep249"): "the numbers of the types",
-    ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
-    ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
+    (
+        "colonnade/cli/understood.py",
+        "_driver.connection_options",
+    ): "says how options are understood",
+    (
+        "colonnade/cli/doctor/network.py",
+        "_driver.transport",
+    ): "goes step by step where `connect` goes",
     ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
     ("colonnade/observe/stall.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
-    (
-        "colonnade/observe/_query_watch.py",
-        "_outside_collections",
-    ): "metrics have locks",
-    ("colonnade/observe/_summaries.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/observe/open_telemetry.py", "_core"): "the type of the histogram of lags",
     ("colonnade/observe/prometheus.py", "_core"): "the type of the histogram of lags",
@@ -127,24 +92,16 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/structs/base.py", "_core"): "instances are native",
     ("colonnade/structs/decorator.py", "_core"): "definitions are native",
     ("colonnade/structs/sql.py", "_core"): "the type of a definition",
-    ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
+    ("colonnade/frames/read.py", "_columns.conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",
-        "_conversion",
+        "_columns.conversion",
     ): "pandas' frames say what is asked of a query",
-    ("colonnade/parallel/dask.py", "_conversion"): "pandas' frames say what is asked of a query",
-    ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
+    (
+        "colonnade/parallel/dask.py",
+        "_columns.conversion",
+    ): "pandas' frames say what is asked of a query",
 }
-# They follow the rules of PEP 249, and do not import each other.
-KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
-# All rooms that compose SQL quote names and strings by the same two functions, and read a caller's
-# name of a table alike; all doors but asyncpg's make the dates of a connection exact by the same
-# two. What a room copies for itself is plain by another.
-FOR_ALL = {"_exact_dates", "_plain_values", "_quoting", "_table_names"}
-# Messages in all rooms show a caller's object by the same function, the same functions refuse
-# arguments of a wrong class, a room with a front door loads its names by the same function, and the
-# error of a missing library says how to install it.
-FOR_EVERY_ROOM = {"_arguments", "_caller_warnings", "_extras", "_lazy_names", "_shown"}
 # The library that a room is about; elsewhere, libraries are imported in the functions that use
 # them.
 SUBJECTS = {
@@ -155,7 +112,7 @@ SUBJECTS = {
     "sqlalchemy": {"sqlalchemy"},
 }
 # The transports hold the only sockets; `embedded` needs one to find a free port.
-SOCKET_ROOMS = {"_transport", "embedded"}
+SOCKET_ROOMS = {"_driver.transport", "embedded"}
 SOCKET_LIBRARIES = {
     *("socket", "socketserver", "http.client", "http.server", "urllib.request", "xmlrpc"),
     *("ftplib", "imaplib", "poplib", "smtplib", "multiprocessing.connection"),
@@ -217,8 +174,14 @@ CORE_REFUSES = re.compile(
 )
 
 
+def room_named(parts: Sequence[str]) -> str:
+    """The room of a path below the package, or of a dotted name."""
+    first, *rest = [part.removesuffix(".py") for part in parts]
+    return f"{first}.{rest[0]}" if first in FOLDERS and rest and rest[0] != "__init__" else first
+
+
 def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return room_named(path.relative_to(PACKAGE).parts)
 
 
 def imported_modules(path: Path, tree: ast.AST) -> set[str]:
@@ -241,21 +204,22 @@ def python_files() -> list[tuple[Path, ast.Module]]:
 
 
 def rooms_imported(path: Path, tree: ast.Module) -> set[str]:
-    """First names below `colonnade`, without the file's own room."""
+    """Rooms below `colonnade`, without the file's own; public names of the faces are none."""
     parts = [name.split(".") for name in imported_modules(path, tree)]
-    rooms = {name[1] if len(name) > 1 else "" for name in parts if name[0] == "colonnade"}
-    return rooms - {room_of(path)}
+    rooms = {room_named(name[1:]) for name in parts if name[0] == "colonnade" and name[1:]}
+    return rooms & {*ORDER} - {room_of(path)}
 
 
 def allowed(path: Path, room: str) -> bool:
     importer = room_of(path)
-    if importer in FACES or room in FOR_EVERY_ROOM:
-        return True
-    if importer in ROOMS:
-        return room in ROOMS[importer]
-    if importer in KEEPERS_OF_PEP_249 and room in {"_pep249", *KEEPERS_OF_PEP_249}:
-        return room == "_pep249"
-    return not room.startswith("_") or room.startswith("__") or room in FOR_ALL
+    if importer not in ORDER:
+        return importer in FACES
+    if ORDER.index(room) > ORDER.index(importer):
+        return False
+    is_private = room.startswith("_") and room not in OPEN_TO_DOORS
+    if importer in DOORS and is_private:
+        return room == "_pep249" and importer in KEEPERS_OF_PEP_249
+    return True
 
 
 def test_python_rooms_import_in_one_direction() -> None:
@@ -275,13 +239,7 @@ def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
     return {name if name in known else name.rpartition(".")[0] for name in names} & known
 
 
-@pytest.mark.parametrize(
-    "room",
-    [
-        *("_async", "_sync", "_gather", "_sources", "_supply", "_transport", "_conversion"),
-        "_pep249",
-    ],
-)
+@pytest.mark.parametrize("room", ROOMS_WITHOUT_CIRCLES)
 def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
     trees = {
         ".".join(("colonnade", *path.relative_to(PACKAGE).with_suffix("").parts)): (path, tree)
@@ -313,19 +271,22 @@ def test_importing_the_package_imports_no_library() -> None:
     assert not eager
 
 
-def test_every_room_of_the_tables_is_there() -> None:
-    there = {room_of(path) for path in PACKAGE.rglob("*.py")} | {"_core"}
-    named = {
-        *ROOMS,
-        *SUBJECTS,
-        *SOCKET_ROOMS,
-        *FACES,
-        *FOR_ALL,
-        *FOR_EVERY_ROOM,
-        *KEEPERS_OF_PEP_249,
-    }
-    named |= {room for rooms in ROOMS.values() for room in rooms}
+def test_every_room_is_on_one_floor() -> None:
+    there = {room_of(path) for path in PACKAGE.rglob("*.py")} - FACES - FOLDERS | {"_core"}
+    assert len(ORDER) == len(set(ORDER))
+    assert set(ORDER) == there
+    named = {*SUBJECTS, *SOCKET_ROOMS, *OPEN_TO_DOORS, *KEEPERS_OF_PEP_249}
     assert sorted(named - there) == [], "a row about a room that does not exist"
+    assert sorted(FACES - {room_of(path) for path in PACKAGE.rglob("*.py")}) == []
+
+
+def test_few_entries_stand_in_the_package() -> None:
+    """One is kept free."""
+    tracked = subprocess.run(
+        ["git", "ls-files", "colonnade"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    entries = {line.split("/")[1] for line in tracked.stdout.splitlines()}
+    assert len(entries) < ENTRIES_MOST
 
 
 def opens_sockets(path: Path, tree: ast.Module) -> bool:

@@ -29,10 +29,10 @@ EXCEPTIONS = {
 }
 # Files whose SQL must be found, or else the search is broken.
 SEEN = {
-    "colonnade/_async/codecs.py",
-    "colonnade/_async/copy_records.py",
-    "colonnade/_async/reset.py",
-    "colonnade/_copy_plan.py",
+    "colonnade/_driver/_async/codecs.py",
+    "colonnade/_driver/_async/copy_records.py",
+    "colonnade/_driver/_async/reset.py",
+    "colonnade/_driver/copy_plan.py",
     "colonnade/adbc/driver.py",
     "colonnade/cli/doctor/server.py",
     "colonnade/cli/importing/csv_files.py",

@@ -13,7 +13,7 @@ from tools import unasync
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with only the asynchronous folder."""
-    (tmp_path / "colonnade/_async").mkdir(parents=True)
+    (tmp_path / "colonnade/_driver/_async").mkdir(parents=True)
     monkeypatch.setattr(unasync, "ROOT", tmp_path)
     return tmp_path
 
@@ -27,8 +27,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("x = (await\\\n  f())\n", "x = (f())\n"),
         ("def f():\n    x.__aenter__()\n", "def f():\n    x.__enter__()\n"),
         (
-            "from colonnade._transport.asyncio import AsyncioTransport\n",
-            "from colonnade._transport.blocking import BlockingTransport\n",
+            "from colonnade._driver.transport.asyncio import AsyncioTransport\n",
+            "from colonnade._driver.transport.blocking import BlockingTransport\n",
         ),
         ("import asyncio\nawaited = async_only = x.asyncio\n", "same"),
         ("x = 1  # await the server\n", "same"),
@@ -55,10 +55,14 @@ def test_marks_must_pair(marks: str) -> None:
 
 
 def test_writes_then_finds_no_difference_then_finds_drift(checkout: Path) -> None:
-    (checkout / "colonnade/_async/a.py").write_text("async def f(): await g()\n", "utf-8")
+    (checkout / "colonnade/_driver/_async/a.py").write_text("async def f(): await g()\n", "utf-8")
     assert unasync.main([]) == 0
-    target = checkout / "colonnade/_sync/a.py"
-    assert target.read_text("utf-8").splitlines()[0].startswith("# Generated from colonnade/_async")
+    target = checkout / "colonnade/_driver/_sync/a.py"
+    assert (
+        target.read_text("utf-8")
+        .splitlines()[0]
+        .startswith("# Generated from colonnade/_driver/_async")
+    )
     assert unasync.differences(unasync.generate(Counter())) == []
 
     target.write_text("edited\n", "utf-8")
@@ -72,7 +76,7 @@ def test_writes_then_finds_no_difference_then_finds_drift(checkout: Path) -> Non
 def test_check_names_unused_substitutions(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (checkout / "colonnade/_async/a.py").write_text("async def f(): await g()\n", "utf-8")
+    (checkout / "colonnade/_driver/_async/a.py").write_text("async def f(): await g()\n", "utf-8")
     unasync.main([])
     capsys.readouterr()
     assert unasync.main(["--check"]) == 1
@@ -83,4 +87,4 @@ def test_check_names_unused_substitutions(
 
 def test_without_sources_there_is_nothing_to_do(checkout: Path) -> None:
     assert unasync.main(["--check"]) == 0
-    assert not (checkout / "colonnade/_sync").exists()
+    assert not (checkout / "colonnade/_driver/_sync").exists()

@@ -20,7 +20,7 @@ import pytest
 import colonnade
 import colonnade.dbapi
 import colonnade.sync
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade.errors import EncodeError, InterfaceError, InvalidTextRepresentationError
 from samples import EXTENSIONS, FOREIGN
 from tests.types import oracle

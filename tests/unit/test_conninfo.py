@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from colonnade import _core, sync
-from colonnade._connection_options import ConnectionOptions, TlsArguments, resolve
-from colonnade._transport.address import TcpAddress, UnixAddress
+from colonnade._driver.connection_options import ConnectionOptions, TlsArguments, resolve
+from colonnade._driver.transport.address import TcpAddress, UnixAddress
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
 
@@ -259,7 +259,7 @@ def test_argument_dsn_service_environment_default(
 
 
 def test_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("colonnade._connection_options.getpass.getuser", lambda: "me")
+    monkeypatch.setattr("colonnade._driver.connection_options.getpass.getuser", lambda: "me")
     made = options()
     assert (made.info.user, made.info.database) == ("me", "me")
     assert made.target_session_attrs == "any"
@@ -272,7 +272,7 @@ def test_an_account_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -
     def unknown() -> str:
         raise KeyError("uid")
 
-    monkeypatch.setattr("colonnade._connection_options.getpass.getuser", unknown)
+    monkeypatch.setattr("colonnade._driver.connection_options.getpass.getuser", unknown)
     with pytest.raises(ClientConfigurationError, match="user"):
         options("postgresql://h/d")
 

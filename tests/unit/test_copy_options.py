@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._driver.sql.copy_options import check_where, copy_statement, table_target
 from colonnade.errors import UnsupportedServerFeatureError
 
 

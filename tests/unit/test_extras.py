@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from colonnade import _extras
-from colonnade._extras import how_to_install
+from colonnade._words import extras
+from colonnade._words.extras import how_to_install
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
@@ -54,7 +54,7 @@ def test_extras_together() -> None:
 
 def test_a_checkout_that_nothing_installed() -> None:
     # Without site-packages there is neither the package's metadata nor pip.
-    code = "from colonnade._extras import how_to_install; print(how_to_install('serve', 'numpy'))"
+    code = "from colonnade._words import extras; print(extras.how_to_install('serve', 'numpy'))"
     told = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -67,7 +67,7 @@ def test_a_copy_without_either(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         raise metadata.PackageNotFoundError
 
     monkeypatch.setattr(metadata, "requires", absent)
-    monkeypatch.setattr(_extras, "_checkout", lambda: tmp_path)
+    monkeypatch.setattr(extras, "_checkout", lambda: tmp_path)
     assert how_to_install("serve").endswith("pyproject.toml has the libraries of the extra serve")
 
 

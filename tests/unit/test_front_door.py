@@ -26,14 +26,14 @@ OWN = [
     *("colonnade", "colonnade._core", "colonnade._core.formats", "colonnade._core.groups"),
     *("colonnade._core.lanes", "colonnade._core.selection", "colonnade._core.structs"),
     "colonnade._core.watch",
-    *("colonnade._lazy_names", "colonnade._one_interpreter"),
+    *("colonnade._words", "colonnade._words.lazy_names", "colonnade._words.one_interpreter"),
 ]
 
 # Modules that programs which connect, fetch and use a pool do not need.
 UNUSED = {
     *(
-        "colonnade._conversion.kinds",
-        "colonnade._sources.recognition",
+        "colonnade._columns.conversion.kinds",
+        "colonnade._driver.sources.recognition",
         "colonnade.dbapi",
         "colonnade.frames",
     ),
@@ -117,7 +117,7 @@ print(compiled)
 
 def test_the_blocking_face_loads_nothing_of_the_other() -> None:
     new = loaded("import colonnade; colonnade.sync.connect; colonnade.sync.create_pool")
-    assert [name for name in new if name.startswith("colonnade._async")] == []
+    assert [name for name in new if name.startswith("colonnade._driver._async")] == []
 
 
 @pytest.mark.parametrize("face", FACES)

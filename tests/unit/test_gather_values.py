@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from colonnade import Gathered, InterfaceError, Query, QueryCosts, Range
-from colonnade._gather.plan import FLIGHT_QUERIES_MAX, SHORT_S, Job, Plan
+from colonnade._driver.gather.plan import FLIGHT_QUERIES_MAX, SHORT_S, Job, Plan
 from colonnade.errors import DeadlineError
 
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade.sync
-from colonnade._sync.pipeline import Pipeline
-from colonnade._sync.transaction import Transaction
+from colonnade._driver._sync.pipeline import Pipeline
+from colonnade._driver._sync.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
 Block = Callable[[colonnade.sync.Connection], None]
-ROOM = str(Path(colonnade.__file__).parent / "_sync")
+ROOM = str(Path(colonnade.__file__).parent / "_driver" / "_sync")
 ENDS = "__enter__", "__exit__"
 
 

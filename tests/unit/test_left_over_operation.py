@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade.sync
-from colonnade._sync.conversation import Operation
+from colonnade._driver._sync.conversation import Operation
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import gc
 import threading
 from functools import partial
 
-from colonnade._outside_collections import OutsideCollections
+from colonnade._words.outside_collections import OutsideCollections
 
 
 class Dropped:

@@ -18,8 +18,8 @@ import pytest
 import colonnade
 import colonnade.sync
 from colonnade import _core
-from colonnade._transport.low_water import LARGE_BYTES, RESUMED_BYTES
-from colonnade._transport.read_pauses import (
+from colonnade._driver.transport.low_water import LARGE_BYTES, RESUMED_BYTES
+from colonnade._driver.transport.read_pauses import (
     GATHERED_BYTES_FEW,
     GATHERED_BYTES_MAX,
     PAUSE_MAX_US,

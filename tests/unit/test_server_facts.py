@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from asyncpg.serverversion import split_server_version_string
 
-from colonnade._server_facts import ServerSettings, parse_server_version
+from colonnade._driver.server_facts import ServerSettings, parse_server_version
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509.oid import NameOID
 
-from colonnade._connection_options import TlsArguments, resolve
-from colonnade._transport.address import TcpAddress, UnixAddress
-from colonnade._transport.channel_binding import server_end_point
-from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy
-from colonnade._transport.tls_context import tls_policy
+from colonnade._driver.connection_options import TlsArguments, resolve
+from colonnade._driver.transport.address import TcpAddress, UnixAddress
+from colonnade._driver.transport.channel_binding import server_end_point
+from colonnade._driver.transport.tls import SslMode, TlsOptions, TlsPolicy
+from colonnade._driver.transport.tls_context import tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning, RemoteProtocolError
 from tests.support.tls_shim import revocation_list
 

@@ -9,7 +9,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._transport.probe import NotPostgresError, Probe
+from colonnade._driver.transport.probe import NotPostgresError, Probe
 from colonnade.cli.doctor.certificate import CertificateError, read_certificate
 from colonnade.cli.doctor.check import Check, Outcome, failed, milliseconds, ok, warning
 from colonnade.cli.failures import connection_hint

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import colonnade
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.cli.failures import CommandError
 from colonnade.cli.importing.guesses import Held, Layout
 from colonnade.cli.importing.other_texts import check_delimiter, check_encoding, hint_for

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from colonnade._quoting import quote_identifier
-from colonnade._table_names import is_table, parts_of
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._driver.sql.table_names import is_table, parts_of
 from colonnade.cli.failures import CommandError
 
 if TYPE_CHECKING:

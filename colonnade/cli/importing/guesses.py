@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.cli.failures import CommandError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import colonnade
-from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.cli.failures import CommandError
 from colonnade.cli.importing.other_texts import hint_for_encoding
 from colonnade.cli.importing.places import refused

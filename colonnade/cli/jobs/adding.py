@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.cli.amounts import count, duration
 from colonnade.cli.failures import CommandError, failures_of, say
 from colonnade.cli.importing.destination import Destination, TableName, listed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._exact_dates import exact_dates
-from colonnade._plain_values import plain_values
+from colonnade._driver.exact_dates import exact_dates
+from colonnade._driver.plain_values import plain_values
 from colonnade.errors import InterfaceError
 from colonnade.jobs._sources import BESIDE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError, UntranslatableCharacterError
 from colonnade.jobs._async.asking import ask
 from colonnade.jobs._async.hurried import HurriedPool

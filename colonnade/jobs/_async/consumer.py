@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count, check_number
-from colonnade._shown import shown
+from colonnade._words.arguments import check_count, check_number
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.jobs._async.acking import Acks
 from colonnade.jobs._async.batch import release_within

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_callable, check_count, check_switch
+from colonnade._words.arguments import check_callable, check_count, check_switch
 from colonnade.jobs._async.adding import add_jobs
 from colonnade.jobs._async.asking import ask, ask_columns, own_transaction
 from colonnade.jobs._async.consumer import Consumer

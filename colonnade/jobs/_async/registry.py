@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts import LAYOUTS, layout_of
 from colonnade.jobs._trust import PLACE, place_from

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.jobs._layouts.base import DUE, NO_TIME, equal
 from colonnade.jobs._layouts.rows_keys import BY_KEY, ON_KEY
 

@@ -6,7 +6,7 @@ written in the order of their keys; their ids are drawn before that, in the orde
 
 from __future__ import annotations
 
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs._layouts.staging import granted_ddl
 
 BY_KEY = 'job_key COLLATE pg_catalog."C"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.errors import InterfaceError
 from colonnade.jobs._layouts import staging
 from colonnade.jobs._layouts.base import Route, equal, later, waits_until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs._layouts.base import times_ddl
 from colonnade.jobs._layouts.segments_names import KEY, SLOTS
 from colonnade.jobs.definition import columns_ddl

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from colonnade._quoting import quote_literal
+from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs._layouts.base import Chore, equal
 from colonnade.jobs._layouts.segments_names import SLOTS
 

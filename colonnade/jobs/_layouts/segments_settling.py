@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.jobs._layouts.base import IN_LINE, NO_TIME, NOW, Forms, equal, later, waits_until
 from colonnade.jobs._layouts.segments_names import KEY, same
 

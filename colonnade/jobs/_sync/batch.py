@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError, UntranslatableCharacterError
 from colonnade.jobs._layouts.base import Part
 from colonnade.jobs._sync.asking import ask

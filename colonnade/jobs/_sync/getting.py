@@ -10,8 +10,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count, check_values, checked_timeout
-from colonnade._shown import class_name
+from colonnade._words.arguments import check_count, check_values, checked_timeout
+from colonnade._words.shown import class_name
 from colonnade.errors import DecodeError, InterfaceError
 from colonnade.jobs._sync.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._sync.batch import Batch, ack_together

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_callable, check_count, check_switch
+from colonnade._words.arguments import check_callable, check_count, check_switch
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sources import Beside
 from colonnade.jobs._sync.adding import add_jobs

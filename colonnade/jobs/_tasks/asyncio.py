@@ -7,7 +7,7 @@ import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.jobs import definition
 from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 from colonnade.jobs.errors import BrokenConsumerError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-from colonnade._arguments import check_callable
-from colonnade._shown import shown
+from colonnade._words.arguments import check_callable
+from colonnade._words.shown import shown
 
 
 class WrongHandlerError(TypeError):

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 from colonnade.jobs import definition
 from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 

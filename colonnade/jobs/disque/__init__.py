@@ -6,7 +6,7 @@ Each name is imported from its module when it is first used.
 
 from __future__ import annotations
 
-from colonnade import _lazy_names
+from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

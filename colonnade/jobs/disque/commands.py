@@ -6,8 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from colonnade._arguments import check_count, check_switch, check_text, check_whole, checked_timeout
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import (
+    check_count,
+    check_switch,
+    check_text,
+    check_whole,
+    checked_timeout,
+)
+from colonnade._words.shown import class_name, shown
 from colonnade.jobs.disque.values import PAUSES, Job
 
 #: A command with its arguments, its name first.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from colonnade._arguments import check_count, check_number, check_text
-from colonnade._shown import class_name, shown
+from colonnade._words.arguments import check_count, check_number, check_text
+from colonnade._words.shown import class_name, shown
 
 #: "host:port", several of them separated by commas, or an iterable of them.
 Nodes: TypeAlias = str | Iterable[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.jobs.disque.errors import DisqueError, ReplyError
 from colonnade.jobs.disque.values import PAUSES, Hello, Job, JobInfo, NodeInfo, Page, QueueStats
 

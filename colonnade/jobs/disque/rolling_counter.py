@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from colonnade._arguments import check_count, check_number
+from colonnade._words.arguments import check_count, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

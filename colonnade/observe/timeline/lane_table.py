@@ -8,7 +8,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import class_name
+from colonnade._words.shown import class_name
 
 if TYPE_CHECKING:
     from types import FrameType

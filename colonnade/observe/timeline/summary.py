@@ -6,7 +6,7 @@ import dataclasses
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from colonnade._shown import shown
+from colonnade._words.shown import shown
 from colonnade.observe.timeline.kinds import KINDS
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from colonnade._arguments import check_number
-from colonnade._shown import shown as shown_value
+from colonnade._words.arguments import check_number
+from colonnade._words.shown import shown as shown_value
 from colonnade.observe.timeline.kinds import FACES, KINDS
 
 if TYPE_CHECKING:

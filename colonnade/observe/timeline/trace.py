@@ -8,8 +8,8 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
-from colonnade._arguments import check_count
-from colonnade._shown import class_name
+from colonnade._words.arguments import check_count
+from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.observe.timeline.assembly import assemble
 from colonnade.observe.timeline.earlier_tasks import EarlierTasks

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     # When the lane of a task ended, in nanoseconds; None if it did not or has no lane.
     EndOf = Callable[[Any], int | None]
 
-_DRIVER = ("colonnade._async.", "colonnade._transport.", "colonnade._supply.")
+_DRIVER = ("colonnade._driver._async.", "colonnade._driver.transport.", "colonnade._driver.supply.")
 # The driver's function in which a caller waits for a free connection.
 _POOL_WAIT = "Supply.wait"
 # Here the caller of a gather waits for its workers, which have lanes of their own.
-_GATHER = "colonnade._gather."
+_GATHER = "colonnade._driver.gather."
 
 # Functions that await a bare future, by module and the first part of their qualified names, the
 # more precise ones first.

@@ -8,7 +8,7 @@
 //! not carry it: the size of the buffers. The last offset gives the size of a text buffer, and the
 //! array's length gives the others. The producer is trusted to provide that much memory. pyarrow
 //! keeps the sizes and reads files without checking them, so a pyarrow producer first validates its
-//! own data (`check_by_owner`, and `colonnade/_sources`).
+//! own data (`check_by_owner`, and `colonnade/_driver/sources`).
 
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};

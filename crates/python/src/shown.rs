@@ -3,7 +3,7 @@
 //! `repr` and `str` of an object may run foreign code: it may be slow, return megabytes, raise, or
 //! read memory that invalid Arrow data points to. So values of Python's plain classes are shown,
 //! cut to a length; of all other objects the class is shown, and the length if asking for it runs
-//! no code of the object's class. `colonnade/_shown.py` does the same for messages written in
+//! no code of the object's class. `colonnade/_words/shown.py` does the same for messages written in
 //! Python.
 
 use pyo3::prelude::*;

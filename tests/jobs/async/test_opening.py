@@ -10,7 +10,7 @@ import pytest
 
 import colonnade
 from colonnade import jobs
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
-from colonnade._quoting import quote_identifier
+from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.jobs import sync as jobs
 
 if TYPE_CHECKING:

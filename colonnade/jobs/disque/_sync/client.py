@@ -7,8 +7,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_number
-from colonnade._shown import shown
+from colonnade._words.arguments import check_number
+from colonnade._words.shown import shown
 from colonnade.jobs.disque import commands, replies
 from colonnade.jobs.disque._sync.nodes import Nodes
 from colonnade.jobs.disque.commands import AddOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.errors import InterfaceError
 from colonnade.jobs.disque.errors import AuthenticationError, DisqueError, server_error
 from colonnade.jobs.disque.options import split

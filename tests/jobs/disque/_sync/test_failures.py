@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade._extras import how_to_install
+from colonnade._words.extras import how_to_install
 from colonnade.errors import InterfaceError
 from colonnade.jobs.disque import errors
 from colonnade.jobs.disque._sync.client import Disque

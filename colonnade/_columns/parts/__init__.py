@@ -1,0 +1,1 @@
+"""What `Columns` do with names, rows and new columns, over batches of the core."""

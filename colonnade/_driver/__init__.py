@@ -1,0 +1,1 @@
+"""One connection, and pools of them: everything that speaks with a server."""

@@ -1,0 +1,22 @@
+"""The common base of a connection's verbs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from colonnade._driver._async.conversation import Conversation
+    from colonnade._driver._async.row_making import RowMaking
+
+
+class Conversing:
+    """Whoever has a conversation, and makes rows in a way of its own: a connection.
+
+    Each verb of a connection stands in a module about its subject, as a function of this class, and
+    needs no more than what is here. The list of them all is `Connection`.
+    """
+
+    def __init__(self, conversation: Conversation, row_making: RowMaking) -> None:
+        self.conversation = conversation
+        """The driver's own half of the connection, for its other parts. Its names may change."""
+        self.row_making = row_making

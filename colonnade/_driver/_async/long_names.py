@@ -1,0 +1,37 @@
+"""Long names of a connection's verbs: its server says whether it takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._driver.sql.quoting import LIMIT_SQL, has_long, whole
+
+if TYPE_CHECKING:
+    from colonnade._driver._async.conversation import Conversation
+
+
+async def whole_names(conversation: Conversation, *arguments: Any) -> list[Any]:
+    """Names, lists and mappings of them, in which the server takes long names; see `whole`."""
+    if not has_long(arguments):
+        return list(arguments)
+    bytes_max = await name_bytes_max(conversation)
+    return [whole(argument, bytes_max) for argument in arguments]
+
+
+async def name_bytes_max(conversation: Conversation) -> int:
+    """The number of bytes of a name that the server takes."""
+    async with conversation.operation(None):
+        return await _asked(conversation)
+
+
+async def whole_names_within(conversation: Conversation, *arguments: Any) -> list[Any]:
+    """The same within an operation."""
+    if not has_long(arguments):
+        return list(arguments)
+    bytes_max = await _asked(conversation)
+    return [whole(argument, bytes_max) for argument in arguments]
+
+
+async def _asked(conversation: Conversation) -> int:
+    ((bytes_max,),) = await conversation.plain_rows(LIMIT_SQL, ())
+    return int(bytes_max)

@@ -1,0 +1,49 @@
+"""A statement that its caller has prepared, and the status of its last run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from colonnade._driver.transport.event import statement_of
+
+if TYPE_CHECKING:
+    from colonnade import _core
+
+    class Conversation(Protocol):
+        """The part of a conversation that this needs."""
+
+        session: _core.Session
+
+        async def completion(self) -> _core.Completion:
+            """The end of the exchange."""
+            ...
+
+
+class OwnStatement:
+    """The current server statement behind a `PreparedStatement`."""
+
+    def __init__(self, statement: _core.Statement) -> None:
+        self.statement = statement
+        self.status: str | None = None
+
+    async def current(
+        self, conversation: Conversation, *, is_suspect: bool = False
+    ) -> _core.Statement:
+        """Within an operation: the statement, whose types are looked up again if they may differ.
+
+        `is_suspect` says that they may.
+        """
+        session = conversation.session
+        if is_suspect or session.is_outdated(self.statement):
+            made = session.refresh(self.statement)
+            if made is None:
+                made = statement_of(await conversation.completion())
+            self.statement = made
+        return self.statement.confirmed()
+
+    def take_note(self, completion: _core.Completion) -> None:
+        """Update from the end of a run."""
+        self.status = completion.tag
+        if completion.statement is not None:
+            # One of its types was found to be altered.
+            self.statement = completion.statement

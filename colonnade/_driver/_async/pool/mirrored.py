@@ -1,0 +1,38 @@
+"""A connection's method as a pool's method, which takes a connection for the call."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from colonnade._driver._async.pool.lender import Lender
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def mirrored(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[Lender, P], Coroutine[Any, Any, R]]:
+    """A method of Connection as a method of the pool: with a connection for this call alone."""
+    name = method.__name__
+
+    async def call(self: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        holder = await self._borrow()
+        try:
+            result: R = await getattr(holder.connection, name)(*args, **kwargs)
+        except BaseException:
+            # The pool does not wait for a cancelled query: its connection comes back when it is
+            # ready.
+            if not holder.give_back():
+                holder.finish_in_background()
+            raise
+        if not holder.give_back():
+            await holder.finish_giving_back(None)
+        return result
+
+    functools.update_wrapper(call, method)
+    return call

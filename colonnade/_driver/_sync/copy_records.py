@@ -1,0 +1,212 @@
+# Generated from colonnade/_driver/_async/copy_records.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""COPY of Python records into a table, in the server's binary format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade._driver._sync.copy_ends import CHUNK_BYTES
+from colonnade._driver._sync.copy_in import (
+    begin_copy_in,
+    begin_own,
+    close_staging,
+    commit_own,
+    end_copy_in,
+    open_staging,
+    roll_back_own,
+)
+from colonnade._driver._sync.long_names import whole_names
+from colonnade._driver.copy_plan import copy_sql
+from colonnade._driver.sql.copy_options import (
+    check_where,
+    copy_statement,
+    schema_hinted,
+    table_target,
+)
+from colonnade._driver.sql.quoting import quote_identifier, reported
+from colonnade._driver.sql.staging import OwnTransaction, StagedColumn, Staging
+from colonnade._words.arguments import check_values
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+
+    from colonnade._driver._sync.conversation import Conversation
+    from colonnade._driver._sync.conversing import Conversing
+
+    Values = Sequence[Any] | Mapping[str, Any]
+    Records = Iterable[Values] | Iterable[Values]
+    Batches = Generator[Iterator[Values]]
+
+# The number of records taken from an asynchronous source before they are encoded.
+_RECORDS_TOGETHER = 512
+
+# The number of tables whose generated columns are remembered.
+_KEPT_TABLES = 100
+
+# The columns of a table that COPY cannot fill.
+_GENERATED = (
+    "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
+    "WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass "
+    "AND attgenerated OPERATOR(pg_catalog.<>) ''"
+)
+
+
+def copy_records_to_table(
+    self: Conversing,
+    table_name: str,
+    *,
+    records: Records,
+    columns: Sequence[str] | None = None,
+    schema_name: str | None = None,
+    timeout: float | None = None,
+    where: str | None = None,
+) -> str:
+    """Copy records into a table, and return the status, such as `COPY 1000`.
+
+    `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`), or
+    of mappings from column names to values. `columns` names the table's columns in the records'
+    order; the default is all columns that are not generated. A value is encoded like the parameter
+    of a query, by the column's type and with the user's codec; None is NULL. The format is the
+    binary one. If a type (`money`, `regclass`, `tsvector`) or a codec has text only, the records go
+    through a temporary table, and are cast on the way.
+
+    `where` is a condition; rows that do not fulfil it are left out.
+
+    Records are taken as fast as they can be sent, about 256 KiB at a time, so a source may be
+    larger than memory; the event loop gets a turn each millisecond. An error of the source, or of a
+    value (EncodeError, which names row and column), aborts the copy: none of its rows stay in the
+    table.
+
+    Raises TypeError for `records` that cannot be iterated over, and UnsupportedServerFeatureError
+    for `where` with a server before PostgreSQL 12.
+    """
+    check_where(where, self.conversation.session.parameters)
+    source = _batches(records)
+    table_name, schema_name, columns = whole_names(
+        self.conversation, table_name, schema_name, columns
+    )
+    options = {"format": "binary", "where": where}
+    told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
+    own = OwnTransaction()
+    try:
+        with self.conversation.operation(timeout, told):
+            table = table_target(table_name, None, schema_name)
+            with schema_hinted(table_name, schema_name):
+                kinds = _column_types(self.conversation, table, columns)
+            encoder = self.conversation.session.record_encoder(kinds)
+            try:
+                if any(kind.is_sent_as_text for _, kind in kinds):
+                    staging = _staging(table, table_name, kinds, where)
+                    begin_own(self.conversation, own)
+                    status = _copy_staged(self.conversation, staging, encoder, source, kinds)
+                    commit_own(self.conversation, own)
+                    return status
+                target = table_target(table_name, [name for name, _ in kinds], schema_name)
+                begin = copy_statement(target, "FROM STDIN", options)
+                return _copy_records(self.conversation, begin, encoder, source)
+            except BaseException:
+                self.conversation.generated_columns.clear()
+                raise
+            finally:
+                source.close()
+    except BaseException:
+        roll_back_own(self.conversation, own)
+        raise
+
+
+def _copy_records(
+    conversation: Conversation, begin: str, encoder: _core.RecordEncoder, source: Batches
+) -> str:
+    begin_copy_in(conversation, begin)
+    for batch in source:
+        if not _send_records(conversation, encoder, batch):
+            break
+    encoder.finish()
+    conversation.session.copy_records(encoder)
+    return end_copy_in(conversation)
+
+
+def _copy_staged(
+    conversation: Conversation,
+    staging: Staging,
+    encoder: _core.RecordEncoder,
+    source: Batches,
+    kinds: list[tuple[str, _core.PgType]],
+) -> str:
+    """Copy records into a staging table; the server casts the values sent as text."""
+    open_staging(conversation, staging)
+    begin = copy_sql(staging.table, [name for name, _ in kinds])
+    _copy_records(conversation, begin, encoder, source)
+    return f"COPY {(close_staging(conversation, staging)).split()[-1]}"
+
+
+def _column_types(
+    conversation: Conversation, table: str, columns: Sequence[str] | None
+) -> list[tuple[str, _core.PgType]]:
+    """The columns that the records fill.
+
+    The server is asked each time: otherwise a type altered in the meantime could read the old
+    type's bytes as a value.
+    """
+    listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
+    statement = conversation.describe(f"SELECT {listed} FROM {table}")
+    kinds = [(reported(name), kind) for name, kind, _ in statement.columns]
+    if columns:
+        return kinds
+    generated = _generated(conversation, table, frozenset(name for name, _ in kinds))
+    return [(name, kind) for name, kind in kinds if name not in generated]
+
+
+def _generated(conversation: Conversation, table: str, names: frozenset[str]) -> frozenset[str]:
+    """The columns of a table that COPY cannot fill.
+
+    They are kept until something is altered here, or a copy fails: if they are out of date, records
+    have too many or too few values, or the server refuses to fill the column.
+    """
+    key = (conversation.session.place, table, names)
+    found = conversation.generated_columns.get(key)
+    if found is None:
+        found = frozenset(row[0] for row in conversation.plain_rows(_GENERATED, (table,)))
+        if len(conversation.generated_columns) >= _KEPT_TABLES:
+            conversation.generated_columns.clear()
+        conversation.generated_columns[key] = found
+    return found
+
+
+def _send_records(
+    conversation: Conversation, encoder: _core.RecordEncoder, batch: Iterator[Values]
+) -> bool:
+    """Send all records of a batch; False if the server has refused the copy."""
+    has_more = True
+    while has_more:
+        has_more = encoder.take(batch, CHUNK_BYTES)
+        waiting = conversation.session.copy_records(encoder)
+        if waiting is None:
+            return False
+        if waiting >= CHUNK_BYTES:
+            conversation.transport.flush()
+        # A socket that accepts everything must not starve the loop's other tasks.
+        conversation.transport.give_turn()
+    return True
+
+
+def _staging(
+    table: str, table_name: str, kinds: list[tuple[str, _core.PgType]], where: str | None
+) -> Staging:
+    columns = [
+        StagedColumn(name, kind.sql if kind.is_sent_as_text else None) for name, kind in kinds
+    ]
+    return Staging(table, columns, table_name, "" if where is None else f" WHERE {where}")
+
+
+def _batches(records: Records) -> Generator[Iterator[Values]]:
+    """The records in iterators; each is sent before the next one is requested."""
+    check_values("records", records)
+    return _single(iter(records))
+
+
+def _single(records: Iterator[Values]) -> Generator[Iterator[Values]]:
+    yield records

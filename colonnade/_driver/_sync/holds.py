@@ -1,0 +1,25 @@
+# Generated from colonnade/_driver/_async/holds.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Holders of a connection that are not an `Operation`."""
+
+from __future__ import annotations
+
+
+class CallHold:
+    """Stands for a call that holds the connection for one exchange; calls follow each other."""
+
+    def __init__(self) -> None:
+        self.thread = 0
+
+
+class StreamHold:
+    """Stands for a stream that holds the connection, without keeping that stream alive."""
+
+    hint = "A stream of columns is open: read it to its end, or close it."
+
+    def __init__(self) -> None:
+        self.is_waiting = False
+
+    def is_at_work(self) -> bool:
+        """Whether a call is inside the stream at this moment."""
+        return self.is_waiting

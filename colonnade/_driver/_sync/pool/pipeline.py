@@ -1,0 +1,67 @@
+# Generated from colonnade/_driver/_async/pool/pipeline.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""A pipeline that holds a connection of a pool for its block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade._driver._sync.pipeline import Pipeline
+    from colonnade._driver._sync.pool.lender import Borrow, Keeper
+
+
+class PoolPipelineContext:
+    """What `Pool.pipeline` returns: a context manager."""
+
+    __slots__ = ("_borrow", "_holder", "_pipeline", "_timeout")
+
+    def __init__(self, borrow: Borrow, timeout: float | None) -> None:
+        self._borrow = borrow
+        self._timeout = timeout
+        self._holder: Keeper | None = None
+        self._pipeline: Pipeline | None = None
+
+    def __enter__(self) -> Pipeline:
+        """Take a connection, and begin a pipeline on it."""
+        if self._pipeline is not None:
+            raise InterfaceError("cannot enter context: already in a `with` block")
+        holder = self._borrow()
+        try:
+            pipeline = holder.connection.pipeline(timeout=self._timeout)
+            pipeline.__enter__()
+        except BaseException:
+            if not holder.give_back():
+                holder.finish_in_background()
+            raise
+        self._holder, self._pipeline = holder, pipeline
+        return pipeline
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the pipeline, and give the connection back."""
+        holder, self._holder = self._holder, None
+        pipeline, self._pipeline = self._pipeline, None
+        if holder is None or pipeline is None:
+            raise InterfaceError("cannot leave context: not in a `with` block")
+        try:
+            pipeline.__exit__(kind, error, traceback)
+        except BaseException:
+            if not holder.give_back():
+                holder.finish_in_background()
+            raise
+        if not holder.give_back():
+            if error is None:
+                holder.finish_giving_back(None)
+            else:
+                # The pool does not wait for abandoned queries: the connection comes back when it is
+                # ready.
+                holder.finish_in_background()

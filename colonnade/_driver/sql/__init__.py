@@ -1,0 +1,1 @@
+"""The text of statements: quoting, named parameters, names of tables, COPY."""

@@ -1,3 +1,0 @@
-# Generated from colonnade/_async/__init__.py by tools/unasync.py.
-# Never edit it: run `make sync`.
-"""The public classes, written once with `await`; `_sync` is generated from this folder."""

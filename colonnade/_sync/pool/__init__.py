@@ -1,3 +1,0 @@
-# Generated from colonnade/_async/pool/__init__.py by tools/unasync.py.
-# Never edit it: run `make sync`.
-"""The pool of connections."""

@@ -1,0 +1,1 @@
+"""Words for callers, checks of arguments, and lazy imports: nothing here knows a connection."""

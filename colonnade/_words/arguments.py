@@ -74,7 +74,7 @@ def check_name(option: str, value: object) -> None:
 
 
 def fault_of(text: str) -> str | None:
-    """What a text has in it that PostgreSQL cannot get, in words."""
+    """The part of a text that PostgreSQL cannot get, in words."""
     if not is_whole(text):
         return HALF
     return NUL if "\0" in text else None

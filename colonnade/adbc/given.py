@@ -87,7 +87,7 @@ def _batch(columns: Mapping[str, list[Any]]) -> pa.RecordBatch:
 
 
 def _whole(name: str, values: Sequence[Any]) -> Sequence[Any]:
-    """The values of a parameter, of which pyarrow loses nothing."""
+    """The values of a parameter, in a form from which pyarrow loses nothing."""
     values = [_without_nat(value) for value in values]
     kinds: dict[str, tuple[int, Any]] = {}
     has_offsets = False

@@ -139,7 +139,7 @@ def _texts(keys: Any) -> list[str | None]:
 
 
 def _lists(arrays: Mapping[str, Any]) -> dict[str, list[Any]] | None:
-    """Short arrays of plain numbers as lists. What is odd is left to COPY, which names its row."""
+    """Short arrays of plain numbers as lists. COPY takes odd values, and names their row."""
     lists: dict[str, list[Any]] = {}
     for option, values in arrays.items():
         if len(values) > _SMALL_MOST:

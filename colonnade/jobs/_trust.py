@@ -81,7 +81,7 @@ PLACE = _asked("$1")
 
 
 class Place(NamedTuple):
-    """What there is of a schema of queues."""
+    """The state of a schema of queues."""
 
     has_schema: bool
     has_registry: bool

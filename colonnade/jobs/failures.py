@@ -1,4 +1,4 @@
-"""What a handler raised, as the reason of its jobs: what failed, where, and because of what."""
+"""The error of a handler as the reason of its jobs: the failure, its place and its causes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _causes(error: BaseException) -> Iterator[str]:
-    """What an error was raised from, or while handling."""
+    """The error from which, or during which, another was raised."""
     seen = {id(error)}
     for _ in range(_CAUSES_MOST):
         is_explicit = error.__cause__ is not None

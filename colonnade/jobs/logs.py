@@ -1,4 +1,4 @@
-"""What the queues of this process write to the logger `colonnade.jobs`.
+"""The records that the queues of this process write to the logger `colonnade.jobs`.
 
 Each record has the queue as fields of its own, and if it is about jobs, their ids and attempts.
 """

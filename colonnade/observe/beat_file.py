@@ -34,7 +34,7 @@ _LOCK = struct.Struct("@hhqqi4x")
 _F_RDLCK, _F_WRLCK, _F_UNLCK = 0, 1, 2
 # The whole of it, for one writer.
 _FOR_WRITER = _LOCK.pack(_F_WRLCK, os.SEEK_SET, 0, 0, 0)
-# What only a writer keeps out: a lock for reading is had by anyone who may read the file.
+# A lock that only a writer can hold: anyone who may read the file could hold one for reading.
 _FOR_READERS = _LOCK.pack(_F_RDLCK, os.SEEK_SET, 0, 0, 0)
 # A read can meet a write half-way; then the next read does not.
 _READS_MOST = 5

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Conversing:
-    """Whoever has a conversation, and makes rows in a way of its own: a connection.
+    """The part of a connection that its verbs need: a conversation, and a way to make rows.
 
     Each verb of a connection stands in a module about its subject, as a function of this class, and
     needs no more than what is here. The list of them all is `Connection`.

@@ -1,4 +1,4 @@
-"""Of which class records are, and how they become rows of another shape."""
+"""The class of records, and row factories."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ class Conversation:
         self.reset_query: str | None = None
         """The statements that reset a session of this server, once they are known."""
         self.generation = 0
-        """How often a pool got the connection back. What was made through it before, such as a
-        prepared statement, is of no use to whoever has it now."""
+        """How often a pool got the connection back. A prepared statement or cursor of an earlier
+        borrower is of no use to the present one."""
         self.pool_wait = 0.0
         """The seconds that the last `acquire` of a pool waited for this connection."""
         self.column_decoders: dict[int, Callable[[Columns], Any]] = {}

@@ -1,6 +1,6 @@
 # Generated from colonnade/_driver/_async/row_making.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Of which class records are, and how they become rows of another shape."""
+"""The class of records, and row factories."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LIMIT_SQL = "SELECT pg_catalog.current_setting('max_identifier_length')::pg_cata
 
 
 class WholeName(str):
-    """A longer name, of which the server at hand takes all."""
+    """A longer name that the server at hand takes whole."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What errors say of files with another delimiter, or in another encoding."""
+"""Hints for files with another delimiter, or in another encoding."""
 
 from __future__ import annotations
 

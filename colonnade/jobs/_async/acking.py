@@ -26,7 +26,7 @@ _LAST_S = 5.0
 
 
 class Acks:
-    """What handlers have finished, for one statement at a time.
+    """The finished batches, which one statement at a time acknowledges.
 
     No clock delays it: a statement has the batches that were finished while the one before it was
     under way. So small batches share statements, and a lone batch is acknowledged at once.
@@ -40,7 +40,7 @@ class Acks:
     def __init__(self, let_go: Callable[[Batch], None]) -> None:
         self._let_go = let_go
         self._finished: deque[Batch] = deque()
-        # What is tried again, and why it could not be told, if that was an error.
+        # The batches to try again, and the error that kept them from being told, if there was one.
         self._left: deque[Batch] = deque()
         self.error: Exception | None = None
         self._pause = _AGAIN_S

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # A lease is extended when a third of it has passed, so that one late answer does not lose it.
 _EXTENSIONS_PER_LEASE = 3
-# What could not be extended, such as what another transaction has locked, is tried again so soon.
+# An extension that failed, such as of jobs that others have locked, is tried again so soon.
 _TRIES_PER_LEASE = 15
 
 

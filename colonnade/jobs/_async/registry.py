@@ -55,7 +55,7 @@ async def lock_schema(connection: Any, schema: str) -> None:
 
 
 async def look_at(connection: Any, schema: str, *, is_read_only: bool = False) -> Place:
-    """What there is of the schema. Raises QueueDefinitionError for what a stranger has made."""
+    """The state of the schema. Raises QueueDefinitionError if a stranger made its table."""
     rows = await connection.fetch_plain(PLACE, schema)
     return place_from(rows, schema, is_read_only=is_read_only)
 

@@ -71,8 +71,8 @@ _MINE = (
     " AND job_id OPERATOR(pg_catalog.=) ANY ($2::pg_catalog.int8[])"
     " AND job_token OPERATOR(pg_catalog.=) ANY ($3::pg_catalog.int8[])"
 )
-# Whoever locks a row, or has done so, leaves its transaction's number in the row. Who makes a lease
-# locks it first. So most rows are seen to be free by themselves, and need no lock to be tried.
+# A transaction that locks a row, or has done so, leaves its number in the row. To make a lease,
+# `get` locks the row first. So most rows show that they are free, and need no lock to be tried.
 _FREE = "xmax OPERATOR(pg_catalog.=) '0'::pg_catalog.xid OR xmax OPERATOR(pg_catalog.=) xmin"
 # In this order, all lock rows who wait for them.
 _LOCKED = f"{BY_KEY}, job_waits_until, {_ORDER}"

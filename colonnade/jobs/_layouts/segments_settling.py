@@ -180,7 +180,7 @@ class Settling:
         )
 
     def _buried(self) -> str:
-        """What has no attempts left becomes dead letters."""
+        """Jobs without attempts left become dead letters."""
         return (
             f"buried AS (INSERT INTO {self._dead} (job_id, job_priority, job_attempts, job_trace,"
             f" job_errors, {self._payload}, job_reason) SELECT j.job_id, t.job_priority,"

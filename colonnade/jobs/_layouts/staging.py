@@ -44,7 +44,7 @@ def staging_ddl(definition: Definition) -> str:
 
 
 def staging_rights_ddl(definition: Definition, role: str) -> str:
-    """What adding with a key, a delay, a priority or a ttl needs; `role` is quoted."""
+    """The rights that adding with a key, a delay, a priority or a ttl needs; `role` is quoted."""
     return f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table} TO {role};"
 
 

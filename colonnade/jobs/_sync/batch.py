@@ -158,7 +158,7 @@ class Batch:
             try:
                 done = self._failed(wanted, delay, reasons)
             except UntranslatableCharacterError:
-                # What the database's encoding lacks must not keep the jobs leased.
+                # A character that the database's encoding lacks must not keep the jobs leased.
                 reasons = {number: _in_ascii(reason) for number, reason in reasons.items()}
                 done = self._failed(wanted, delay, reasons)
             self._settled.update(done)
@@ -275,7 +275,7 @@ class Batch:
         definition = self.queue.definition
         tell(definition, event, len(done))
         if len(done) < len(wanted):
-            # What a transaction has committed is gone as it should be.
+            # Jobs that a transaction has committed are gone as they should be.
             lost = set(wanted.tolist()).difference(done, self._committed)
             tell(definition, "lost", len(lost))
         if event == "failed":
@@ -342,7 +342,7 @@ class Batch:
             return
         error = self._loss(wanted, done)
         self._settled.update(error.lost.tolist())
-        # What a transaction has committed is gone as it should be.
+        # Jobs that a transaction has committed are gone as they should be.
         lost = set(error.lost.tolist()) - self._committed
         self._lost |= lost
         if lost:
@@ -399,7 +399,7 @@ def ack_together(
     """Acknowledge what batches of one queue still hold, in one statement that waits for nobody.
 
     Returns the batches with jobs that another transaction has locked, which are still held, and
-    what was lost of which batch. Without a connection, one of the pool is used.
+    the lost jobs of each batch. Without a connection, one of the pool is used.
     """
     asked = [(batch, batch._done(None)) for batch in batches]  # noqa: SLF001 - of this module
     asked = [(batch, wanted) for batch, wanted in asked if len(wanted)]

@@ -95,7 +95,7 @@ async def run_all(
             _, late = await asyncio.wait(helpers, timeout=max(seconds, _END_S))
         errors = [error for task in tasks if (error := _error_of(task)) is not None]
     finally:
-        # Whoever does not heed the cancellation begins nothing more.
+        # A task that does not heed the cancellation begins nothing more.
         stop.set()
         await _cancel(lanes)
         await asyncio.wait(helpers, timeout=_END_S)
@@ -106,7 +106,7 @@ async def run_all(
 
 
 def _error_of(task: asyncio.Future[None]) -> BaseException | None:
-    """What has ended a task that nobody here has cancelled."""
+    """The error that has ended a task, unless it was cancelled here."""
     if not task.done():
         return None
     if task.cancelled():
@@ -158,7 +158,7 @@ async def failure_of(
 async def _contained(
     handler: Callable[[Batch], Awaitable[object]], batch: Batch
 ) -> BaseException | None:
-    """What the handler raised: a task that ended by SystemExit would end the loop."""
+    """The error of the handler, returned: a task that ended by SystemExit would end the loop."""
     try:
         await _awaitable(handler(batch))
     except BaseException as error:  # noqa: BLE001 - returned

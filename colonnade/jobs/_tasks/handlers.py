@@ -1,4 +1,4 @@
-"""What a handler must be, and whom what it raises concerns."""
+"""The rules for handlers: their form, and which of their errors end a worker."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts.base import NOW, WAITS_DDL, times_changed_ddl
+from colonnade.jobs._layouts.lost import LOST_DDL
 from colonnade.jobs._layouts.rows import KEY, TOAST
 from colonnade.jobs._layouts.rows_again import behind_ddl
 from colonnade.jobs._layouts.rows_keys import ids_granted_ddl
@@ -100,6 +101,21 @@ def _write_rows_by_their_keys(layout: Layout) -> str:
     return ids_granted_ddl(layout.definition.table)
 
 
+def _count_lost_leases(table: str) -> str:
+    """The column that says how many leases of a job have ended before it was settled."""
+    return f"ALTER TABLE {table} ADD COLUMN {LOST_DDL};"
+
+
+def _count_lost_leases_of_rows(layout: Layout) -> str:
+    """Version 8."""
+    return _count_lost_leases(layout.definition.table)
+
+
+def _count_lost_leases_of_ranges(layout: Layout) -> str:
+    """Version 6."""
+    return _count_lost_leases(Names(layout.definition).ranges)
+
+
 # Layout -> version -> the statements that lead to the next one.
 STEPS: Mapping[str, Mapping[int, Callable[[Layout], str]]] = {
     "rows": {
@@ -109,12 +125,14 @@ STEPS: Mapping[str, Mapping[int, Callable[[Layout], str]]] = {
         4: _add_without_temporary_tables,
         5: _let_rows_wait_behind,
         6: _write_rows_by_their_keys,
+        7: _count_lost_leases_of_rows,
     },
     "segments": {
         1: _time_ranges_from_the_adding,
         2: _let_ranges_wait_apart,
         3: _add_without_temporary_tables,
         4: _give_ranges_keys,
+        5: _count_lost_leases_of_ranges,
     },
 }
 

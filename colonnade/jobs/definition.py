@@ -23,6 +23,7 @@ LayoutName: TypeAlias = Literal["rows", "segments"]
 _SHOWN = (
     *("job_id", "job_priority", "job_attempts", "job_trace", "job_ready_at", "job_token"),
     *("job_expires_at", "job_waits_until", "job_key", "job_errors", "job_reason", "job_died_at"),
+    *("job_lost", "job_room"),
 )
 # Layout -> the names that its payload cannot have.
 OWN_COLUMNS: dict[str, frozenset[str]] = {
@@ -40,7 +41,8 @@ OWN_COLUMNS: dict[str, frozenset[str]] = {
 STORED_COLUMNS: dict[str, tuple[str, ...]] = {
     "rows": (
         *("job_id", "job_ready_at", "job_waits_until", "job_token", "job_expires_at"),
-        *("job_priority", "job_attempts", "job_key", "job_after", "job_trace", "job_errors"),
+        *("job_priority", "job_attempts", "job_lost", "job_key", "job_after", "job_trace"),
+        "job_errors",
     ),
     "segments": ("job_slot", "job_add", "job_id", "job_errors"),
 }

@@ -1,6 +1,8 @@
-"""A worker whose handler is hostile: `python -m tests.jobs.hostile_worker DSN DOOR DEED LIMIT`.
+"""A worker whose handler is hostile.
 
-It drains the queue `work`, acknowledges each job by itself, and does its deed at the job `POISON`.
+`python -m tests.jobs.hostile_worker DSN DOOR DEED LIMIT LANES` drains the queue `work` with so many
+handlers at once, acknowledges each job by itself, and does its deed at the job `POISON`. The deed
+`kill` is done by a handler that leaves it to the worker to acknowledge.
 """
 
 from __future__ import annotations
@@ -51,10 +53,12 @@ DEEDS: dict[str, Callable[[], None]] = {
 
 def lease_for(deed: Callable[[], None]) -> float:
     """The seconds of a lease."""
-    return _SHORT_LEASE_S if deed in {kill, leave} else _LEASE_S
+    return _SHORT_LEASE_S if deed is leave else _LEASE_S
 
 
-async def work(dsn: str, deed: Callable[[], None], limit: int, *, is_inner: bool) -> None:
+async def work(
+    dsn: str, deed: Callable[[], None], limit: int, lanes: int, *, is_inner: bool
+) -> None:
     """Drain, and do the deed in the handler's task or in one that it awaits."""
 
     async def act() -> None:
@@ -65,33 +69,38 @@ async def work(dsn: str, deed: Callable[[], None], limit: int, *, is_inner: bool
         for number, job in zip(batch.columns["a"].tolist(), batch.ids.tolist(), strict=True):
             if number == POISON:
                 await (asyncio.ensure_future(act()) if is_inner else act())
-            await batch.ack(job)
+            if deed is not kill:
+                await batch.ack(job)
 
     async with colonnade.create_pool(dsn, min_size=1, max_size=4) as pool:
         queue = await jobs.open_queue(pool, "work")
-        await queue.consume(handler, limit=limit, lease=lease_for(deed)).drain()
+        options = {"limit": limit, "concurrency": lanes}
+        await queue.consume(handler, lease=lease_for(deed), **options).drain()
 
 
-def work_in_threads(dsn: str, deed: Callable[[], None], limit: int) -> None:
+def work_in_threads(dsn: str, deed: Callable[[], None], limit: int, lanes: int) -> None:
     """Drain in threads."""
 
     def handler(batch: blocking_jobs.Batch) -> None:
         for number, job in zip(batch.columns["a"].tolist(), batch.ids.tolist(), strict=True):
             if number == POISON:
                 deed()
-            batch.ack(job)
+            if deed is not kill:
+                batch.ack(job)
 
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=4) as pool:
         queue = blocking_jobs.open_queue(pool, "work")
-        queue.consume(handler, limit=limit, lease=lease_for(deed)).drain()
+        options = {"limit": limit, "concurrency": lanes}
+        queue.consume(handler, lease=lease_for(deed), **options).drain()
 
 
-def main(dsn: str, door: str, deed: str, limit: str) -> None:
+def main(dsn: str, door: str, deed: str, limit: str, lanes: str) -> None:
     """Work by the door "tasks", "inner" (a task that the handler awaits) or "threads"."""
     if door == "threads":
-        work_in_threads(dsn, DEEDS[deed], int(limit))
+        work_in_threads(dsn, DEEDS[deed], int(limit), int(lanes))
     else:
-        asyncio.run(work(dsn, DEEDS[deed], int(limit), is_inner=door == "inner"))
+        is_inner = door == "inner"
+        asyncio.run(work(dsn, DEEDS[deed], int(limit), int(lanes), is_inner=is_inner))
 
 
 if __name__ == "__main__":

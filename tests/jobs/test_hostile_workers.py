@@ -39,10 +39,10 @@ def queue(dsn: str, request: pytest.FixtureRequest) -> Iterator[jobs.Queue]:
             pool.execute("DROP SCHEMA jobs CASCADE")
 
 
-def started(dsn: str, door: str, deed: str, limit: int = 1000) -> int:
+def started(dsn: str, door: str, deed: str, limit: int = 1000, lanes: int = 1) -> int:
     """Let a worker work until it ends, and return how."""
     program = [sys.executable, "-m", "tests.jobs.hostile_worker"]
-    command = [*program, dsn, door, deed, str(limit)]
+    command = [*program, dsn, door, deed, str(limit), str(lanes)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     return done.returncode
 
@@ -51,6 +51,23 @@ def started(dsn: str, door: str, deed: str, limit: int = 1000) -> int:
 def test_a_job_that_exits_is_a_dead_letter(dsn: str, queue: jobs.Queue, door: str) -> None:
     assert started(dsn, door, "leave", limit=1) == 0
     assert queue.dead().to_pydict()["a"] == [POISON]
+    assert queue.length() == 0
+
+
+@pytest.mark.parametrize(
+    ("door", "limit", "lanes"), [("tasks", 8, 1), ("tasks", 2, 4), ("threads", 4, 2)]
+)
+def test_a_job_that_kills_its_process_takes_no_other_along(
+    dsn: str, queue: jobs.Queue, door: str, limit: int, lanes: int
+) -> None:
+    table = "work" if queue.definition.layout == "rows" else "work_r"
+    kills = 0
+    while started(dsn, door, "kill", limit, lanes) != 0:
+        kills += 1
+        assert kills < 10
+        queue.pool.execute(f"UPDATE jobs.{table} SET job_ready_at = now()")
+    assert queue.dead().to_pydict()["a"] == [POISON]
+    assert kills == 3
     assert queue.length() == 0
 
 

@@ -45,6 +45,8 @@ class Acks:
         self.error: Exception | None = None
         self._pause = _AGAIN_S
         self._bell = Signal()
+        # Those who wait until the server knows what is finished.
+        self._asking: deque[Signal] = deque()
 
     async def add(self, batch: Batch) -> None:
         """Acknowledge this batch soon."""
@@ -54,6 +56,16 @@ class Acks:
             await self._flush()
         while len(self._left) >= _TOGETHER_MOST:
             await Signal().wait(_AGAIN_MOST_S)
+
+    async def told(self) -> None:
+        """Wait until the server was told of all that is finished now, but not for long.
+
+        What others have locked is left to be tried again, and so is what could not be told.
+        """
+        answer = Signal()
+        self._asking.append(answer)
+        self._bell.set()
+        await answer.wait(_LAST_S)
 
     async def run(self, last: Signal) -> None:
         """Acknowledge what is finished, until `last` is set and nothing is left."""
@@ -85,8 +97,11 @@ class Acks:
         """Wait for a batch, or until what is left should be tried again."""
         await self._bell.wait(self._pause if self._left else None)
         self._bell.clear()
+        asking = len(self._asking)
         self._pause = min(2 * self._pause, _AGAIN_MOST_S) if self._left else _AGAIN_S
         await self._flush_all()
+        for _ in range(asking):
+            self._asking.popleft().set()
 
     async def _flush_all(self) -> None:
         while self._left:

@@ -11,7 +11,8 @@ from colonnade.jobs._async.acking import Acks
 from colonnade.jobs._async.batch import release_within
 from colonnade.jobs._async.getting import Asker, get_until
 from colonnade.jobs._async.leases import Leases
-from colonnade.jobs._tasks.asyncio import Semaphore, Signal, failure_of, run_all
+from colonnade.jobs._async.turns import Turns
+from colonnade.jobs._tasks.asyncio import Signal, failure_of, run_all
 from colonnade.jobs._tasks.handlers import check_handler
 from colonnade.jobs._tasks.hub_asyncio import on_duty
 from colonnade.jobs.definition import check_seconds
@@ -76,12 +77,12 @@ class Consumer:
         self._handler = handler
         self._lease = lease
         self._lanes = concurrency + prefetch
-        self._turn = Semaphore(concurrency)
         self._stop = Signal()
         self._stop_within = stop_within
         self._pace = Pace(limit)
         self._leases = Leases(lease)
         self._acks = Acks(self._leases.let_go)
+        self._turns = Turns(concurrency, self._stop, self._acks.told)
         self._hub: Hub | None = None
         self._is_begun = False
         self._drains = False
@@ -121,13 +122,14 @@ class Consumer:
         channels = [queue.definition.channel for queue in self._queues]
         done = Signal()
         async with on_duty(self._pool, channels, self._leases) as self._hub:
-            is_whole = await run_all(
-                [self._lane] * self._lanes,
-                [lambda: self._acks.run(done)],
-                stop=self._stop,
-                done=done,
-                seconds=self._stop_within,
-            )
+            with self._stop.rings(self._turns.halt):
+                is_whole = await run_all(
+                    [self._lane] * self._lanes,
+                    [lambda: self._acks.run(done)],
+                    stop=self._stop,
+                    done=done,
+                    seconds=self._stop_within,
+                )
         if self._drains and self._acks.error is not None:
             raise self._acks.error
         if not is_whole:
@@ -137,17 +139,21 @@ class Consumer:
     async def _lane(self) -> None:
         """Get a batch, wait for a turn, work, settle, and again."""
         while not self._stop.is_set():
-            batch = await self._next()
-            if batch:
-                await self._through(batch)
-            elif self._drains:
-                return
+            async with self._turns.lane():
+                batch = await self._next()
+                if batch:
+                    try:
+                        await self._through(batch)
+                    finally:
+                        await self._turns.end(batch)
+                elif self._drains and not self._turns.halt.is_set():
+                    return
 
     async def _next(self) -> Batch | None:
         timeout = 0 if self._drains else None
         asker = Asker(self._queues, self._pace, self._lease, timeout, self._hub)
         try:
-            return await get_until(asker, self._stop)
+            return await get_until(asker, self._turns.halt)
         except PASSING as error:
             if self._drains or self._pool.is_closing():
                 raise
@@ -161,8 +167,8 @@ class Consumer:
     async def _through(self, batch: Batch) -> None:
         self._leases.hold(batch)
         try:
-            async with self._turn:
-                if self._stop.is_set():
+            async with self._turns.turn(batch) as may_begin:
+                if self._stop.is_set() or not may_begin:
                     await self._settled(batch, batch.release)
                     return
                 failure = await failure_of(self._handler, batch)

@@ -181,6 +181,8 @@ class Hold(Protocol):
 
     columns: Columns
     """What the caller sees."""
+    is_alone: bool
+    """Whether it is one job that may end the process, before its last attempt."""
 
     def extend(self, wanted: NDArray[np.int64], lease: float) -> Call:
         """Hold jobs for so many seconds from now."""

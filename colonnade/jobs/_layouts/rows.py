@@ -30,6 +30,7 @@ from colonnade.jobs._layouts.base import (
     times_ddl,
     waits_until,
 )
+from colonnade.jobs._layouts.lost import LOST_DDL, is_alone, is_lost, lost, room
 from colonnade.jobs._layouts.rows_again import IS_BEHIND, awaited, behind_ddl, free_sql
 from colonnade.jobs._layouts.rows_keys import BY_KEY, ids_rights_ddl
 from colonnade.jobs.definition import KEY_SUFFIX, columns_ddl
@@ -86,7 +87,7 @@ class Rows(Layout):
     """The tables and statements of one queue."""
 
     name = "rows"
-    version = 7
+    version = 8
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)
@@ -111,6 +112,7 @@ class Rows(Layout):
             "    job_token bigint,\n"
             "    job_priority smallint NOT NULL DEFAULT 0,\n"
             "    job_attempts smallint NOT NULL DEFAULT 0,\n"
+            f"    {LOST_DDL},\n"
             "    job_key pg_catalog.text,\n"
             "    job_after pg_catalog.text,\n"
             "    job_trace pg_catalog.text,\n"
@@ -163,23 +165,39 @@ class Rows(Layout):
         table = self._table
         lease = (
             f"WITH taken AS (UPDATE {table} SET job_token = $3::pg_catalog.int8,"
-            " job_attempts = job_attempts OPERATOR(pg_catalog.+) 1,"
-            f" job_ready_at = {later('$2::pg_catalog.float8')}"
-            f" WHERE {self._first_ones('$4')} RETURNING {self._shown}) {_IN_ORDER}"
+            f" job_attempts = job_attempts OPERATOR(pg_catalog.+) 1, job_lost = {lost()},"
+            f" job_ready_at = {later('$2::pg_catalog.float8')} WHERE {_at(self._few_enough())}"
+            f" RETURNING {self._shown}, job_lost) {_IN_ORDER}"
         )
+        first_ones = self._first_ones("ctid", "$2")
         take = (
-            f"WITH taken AS (DELETE FROM {table} WHERE {self._first_ones('$2')}"
+            f"WITH taken AS (DELETE FROM {table} WHERE {_at(f'ARRAY({first_ones})')}"
             f" RETURNING {self._shown}) {_IN_ORDER}"
         )
         return lease, take
 
-    def _first_ones(self, in_order: str) -> str:
-        """A condition: one of the first jobs that are ready."""
+    def _few_enough(self) -> str:
+        """An array of the places of the jobs of a batch; lost ones are weighed if there are any."""
+        limit, most = "$1::pg_catalog.int8", self.definition.retry.max_attempts
+        found = (
+            "SELECT pg_catalog.array_agg(ctid) AS places, pg_catalog.bool_or(is_lost) AS any_lost"
+            f" FROM ({self._first_ones(f'ctid, {is_lost()} AS is_lost', '$4')}) AS first_ones"
+        )
+        taken = f"pg_catalog.sum({room(limit, most)}) OVER (ORDER BY {_ORDER})"
+        fewer = (
+            "SELECT pg_catalog.array_agg(place) FROM"
+            f" (SELECT ctid AS place, {taken} AS job_room FROM {self._table} WHERE {_at('places')})"
+            f" AS weighed WHERE job_room OPERATOR(pg_catalog.<=) {limit}"
+        )
+        return f"(SELECT CASE WHEN any_lost THEN ({fewer}) ELSE places END FROM ({found}) AS found)"
+
+    def _first_ones(self, columns: str, in_order: str) -> str:
+        """A query: the first jobs that are ready, which it locks."""
         ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
         return (
-            f"ctid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT ctid FROM {self._table}"
+            f"SELECT {columns} FROM {self._table}"
             f" WHERE {IN_LINE} AND {ready} AND {none_comes(self._table, in_order)}"
-            f" ORDER BY {_ORDER} {first_of('$1')} FOR UPDATE SKIP LOCKED))"
+            f" ORDER BY {_ORDER} {first_of('$1')} FOR UPDATE SKIP LOCKED"
         )
 
     def _settle(self) -> None:
@@ -302,8 +320,9 @@ class RowsHold:
     """The jobs of one batch, each of which is a row with the batch's token."""
 
     def __init__(self, layout: Rows, columns: Columns, token: int) -> None:
-        self.columns = columns
+        self.columns = columns.select(*(name for name in columns.names if name != "job_lost"))
         self.token = token
+        self.is_alone = is_alone(columns, layout.definition.retry.max_attempts)
         self._layout = layout
 
     @property
@@ -340,6 +359,11 @@ class RowsHold:
     def _call(self, forms: Forms, wanted: NDArray[np.int64], *more: Any) -> Call:
         arguments = (self.priorities, wanted, [self.token], *more)
         return Call(forms, arguments, lambda answer: [[row[0] for row in answer]], _is_awaited)
+
+
+def _at(places: str) -> str:
+    """A condition: a row is at one of the places of an array."""
+    return f"ctid OPERATOR(pg_catalog.=) ANY ({places}::pg_catalog.tid[])"
 
 
 def _is_awaited(answer: Answer) -> bool:

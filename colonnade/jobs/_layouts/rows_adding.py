@@ -96,7 +96,8 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
         own = ("job_ready_at", "job_waits_until", "job_priority", "job_expires_at", "job_trace")
         renewed = [name for name in (*own, *chosen) if name != "job_key"]
         pairs = ", ".join(f"{name} = EXCLUDED.{name}" for name in dict.fromkeys(renewed))
-        action = f"DO UPDATE SET {pairs}, job_token = NULL, job_attempts = 0, job_errors = NULL"
+        anew = "job_token = NULL, job_attempts = 0, job_lost = 0, job_errors = NULL"
+        action = f"DO UPDATE SET {pairs}, {anew}"
     named = ", ".join(f"{expression} AS {name}" for name, expression in chosen.items())
     jobs = (
         f"SELECT {next_id(definition.table)} AS job_id, {columns} FROM (SELECT {columns}"

@@ -31,6 +31,7 @@ from colonnade.jobs._layouts.base import (
     next_ready_sql,
     none_comes,
 )
+from colonnade.jobs._layouts.lost import lost, room
 from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call, held_question
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same, same_key
 from colonnade.jobs._layouts.segments_ring import Ring
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _ORDER = "job_priority, job_place, job_id"
 _PLACES = ", ".join(KEY[:3])
 # What is the same for all jobs of a range, besides its key and its bounds.
-_RULES = "job_ready_at, job_expires_at, job_attempts, job_token, job_done, job_trace"
+_RULES = "job_ready_at, job_expires_at, job_attempts, job_lost, job_token, job_done, job_trace"
 _RANGE = f"{', '.join(KEY)}, job_slot, job_last, job_count, {_RULES}"
 _SWEPT_AT_ONCE = 100
 
@@ -56,7 +57,7 @@ class Segments(Layout):
     """The tables and statements of one queue."""
 
     name = "segments"
-    version = 5
+    version = 6
 
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)
@@ -126,8 +127,8 @@ class Segments(Layout):
             " SELECT pg_catalog.count(*) FROM changed"
         )
 
-    def _found(self, in_order: str) -> str:
-        """The first jobs, and the ranges that have them.
+    def _found(self, in_order: str, most_of_each: str = "") -> str:
+        """The first jobs with the ranges that have them, and these ranges.
 
         Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query.
         """
@@ -137,18 +138,29 @@ class Segments(Layout):
             f" AND {none_comes(self.names.ranges, in_order)}"
             f" ORDER BY {_PLACES} {first_of('$1')} FOR UPDATE SKIP LOCKED"
         )
-        jobs = self.names.jobs_of("r", f"s.job_id, {self._payload}")
+        jobs = f"{self.names.jobs_of('r', f's.job_id, {self._payload}')}{most_of_each}"
         scalars = (
             *("job_slot", "job_priority", "job_place", "job_last", "job_count", "job_ready_at"),
-            *("job_expires_at", "job_attempts", "job_token", "job_done", "job_trace"),
+            *("job_expires_at", "job_attempts", "job_lost", "job_token", "job_done", "job_trace"),
         )
         firsts = ", ".join(f"pg_catalog.min({name}) AS {name}" for name in scalars)
         return (
             f"WITH found AS MATERIALIZED (SELECT r.*, j.* FROM ({ranges}) AS r"
-            f" CROSS JOIN LATERAL {jobs} AS j LIMIT $1),"
+            f" CROSS JOIN LATERAL ({jobs}) AS j LIMIT $1),"
             f" used AS MATERIALIZED (SELECT job_add, job_first, {firsts},"
             " pg_catalog.max(job_id) AS got_last, pg_catalog.count(*) AS got"
             " FROM found GROUP BY job_add, job_first)"
+        )
+
+    def _few_enough(self) -> str:
+        """Likewise, but no more than there is room for in one batch."""
+        limit, most = "$1::pg_catalog.int8", self.definition.retry.max_attempts
+        each = f"({limit} OPERATOR(pg_catalog./) {room(limit, most, 'r.')})::pg_catalog.int8"
+        taken = f"pg_catalog.sum(got OPERATOR(pg_catalog.*) {room(limit, most)})"
+        weighed = f"SELECT *, {taken} OVER (ORDER BY {_PLACES}) AS job_room FROM used"
+        return (
+            f"{self._found('$4', f' LIMIT {each}')}, few AS MATERIALIZED (SELECT * FROM ({weighed})"
+            f" AS weighed WHERE job_room OPERATOR(pg_catalog.<=) {limit})"
         )
 
     def _getting(self) -> tuple[str, str]:
@@ -158,21 +170,21 @@ class Segments(Layout):
         after = "u.got_last OPERATOR(pg_catalog.+) 1"
         held = (
             f"UPDATE {ranges} AS r SET job_token = $3::pg_catalog.int8,"
-            " job_attempts = r.job_attempts OPERATOR(pg_catalog.+) 1,"
+            f" job_attempts = r.job_attempts OPERATOR(pg_catalog.+) 1, job_lost = {lost('u.')},"
             f" job_ready_at = {later('$2::pg_catalog.float8')}, job_count = u.got,"
             f" job_last = CASE WHEN {cut} THEN u.got_last ELSE r.job_last END"
-            f" FROM used AS u WHERE {same('r', 'u')} RETURNING r.job_add, r.job_first"
+            f" FROM few AS u WHERE {same('r', 'u')} RETURNING r.job_add, r.job_first"
         )
         rest = (
             f"INSERT INTO {ranges} (job_slot, job_priority, job_place, job_add, job_first,"
             f" job_last, job_count, {_RULES}) SELECT u.job_slot, u.job_priority, u.job_place,"
             f" u.job_add, {after}, u.job_last, u.job_count OPERATOR(pg_catalog.-) u.got, {_RULES}"
-            f" FROM held AS h JOIN used AS u ON {_joined('h', 'u')} WHERE {cut}"
+            f" FROM held AS h JOIN few AS u ON {_joined('h', 'u')} WHERE {cut}"
         )
-        keys = "job_place, f.job_add, f.job_first,"
+        keys = f"{lost('f.')} AS job_lost, job_place, f.job_add, f.job_first,"
         once_more = "job_attempts OPERATOR(pg_catalog.+) 1::pg_catalog.int2"
         lease = (
-            f"{self._found('$4')}, held AS ({held}), rest AS ({rest})"
+            f"{self._few_enough()}, held AS ({held}), rest AS ({rest})"
             f" {self._shown(once_more, keys)}"
         )
         gone = (
@@ -211,7 +223,7 @@ class Segments(Layout):
             f" g.job_attempts, g.job_trace, j.job_errors, {self._payload},"
             f" CASE WHEN {ALIVE} THEN 'the lease ended' ELSE 'expired' END"
             f" FROM gone AS g JOIN removed AS d ON {_joined('g', 'd')} CROSS JOIN LATERAL"
-            f" {self.names.jobs_of('g', f's.job_id, s.job_errors, {self._payload}')} AS j"
+            f" ({self.names.jobs_of('g', f's.job_id, s.job_errors, {self._payload}')}) AS j"
             " RETURNING 1) SELECT pg_catalog.count(*) FROM buried"
         )
 
@@ -238,7 +250,7 @@ class Segments(Layout):
             f" job_token IS NOT NULL AND NOT {DUE} AS job_is_leased, job_errors FROM"
             f" (SELECT r.*, j.* FROM ((SELECT {_RANGE} FROM {ranges} WHERE {IN_LINE} {first})"
             f" UNION ALL (SELECT {_RANGE} FROM {ranges} WHERE {WAITS} {first}) {first}) AS r"
-            f" CROSS JOIN LATERAL {jobs} AS j LIMIT $1) AS first_ones ORDER BY {_ORDER}"
+            f" CROSS JOIN LATERAL ({jobs}) AS j LIMIT $1) AS first_ones ORDER BY {_ORDER}"
         )
 
     def _administer(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs._layouts.base import times_ddl
+from colonnade.jobs._layouts.lost import LOST_DDL
 from colonnade.jobs._layouts.segments_names import KEY, SLOTS
 from colonnade.jobs.definition import columns_ddl
 
@@ -52,6 +53,7 @@ def tables_ddl(definition: Definition, names: Names) -> str:
         "    job_count integer NOT NULL,\n"
         f"    {times_ddl(definition)},\n"
         "    job_attempts smallint NOT NULL DEFAULT 0,\n"
+        f"    {LOST_DDL},\n"
         "    job_token bigint,\n"
         "    job_done bigint[],\n"
         "    job_trace pg_catalog.text\n"

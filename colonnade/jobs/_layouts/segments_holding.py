@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade.jobs._layouts.base import Call, Question
+from colonnade.jobs._layouts.lost import is_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from colonnade.jobs._layouts.segments_settling import Settling
     from colonnade.jobs.retry import Retry
 
-_HIDDEN = ("job_place", "job_add", "job_first")
+_HIDDEN = ("job_lost", "job_place", "job_add", "job_first")
 
 
 class SegmentsHold:
@@ -28,6 +29,7 @@ class SegmentsHold:
 
         self.columns = columns.select(*(name for name in columns.names if name not in _HIDDEN))
         self.token = token
+        self.is_alone = is_alone(columns, retry.max_attempts)
         self._settling = settling
         self._retry = retry
         self._ids = self.columns["job_id"]

@@ -55,13 +55,13 @@ class Names:
     def jobs_of(self, owner: str, columns: str) -> str:
         """A lateral query of the jobs of a range that are not done, by their ids."""
         return (
-            f"(SELECT {columns} FROM {self.jobs} AS s"
+            f"SELECT {columns} FROM {self.jobs} AS s"
             f" WHERE {equal('s.job_add', f'{owner}.job_add')}"
             f" AND s.job_id OPERATOR(pg_catalog.>=) {owner}.job_first"
             f" AND s.job_id OPERATOR(pg_catalog.<=) {owner}.job_last"
             f" AND ({owner}.job_done IS NULL"
             f" OR s.job_id OPERATOR(pg_catalog.<>) ALL ({owner}.job_done))"
-            " ORDER BY s.job_id)"
+            " ORDER BY s.job_id"
         )
 
 

@@ -37,7 +37,8 @@ _BOUNDS = "m.n, r.job_first, r.job_last"
 _BRISKLY = "FOR UPDATE OF r SKIP LOCKED"
 ORDER = "job_add, job_first"
 _PATIENTLY = "ORDER BY r.job_add, r.job_first FOR UPDATE OF r"
-_RANGE = f"{', '.join(KEY)}, job_last, job_count, job_attempts, job_expires_at, job_trace"
+_RULES = "job_attempts, job_lost, job_expires_at, job_trace"
+_RANGE = f"{', '.join(KEY)}, job_last, job_count, {_RULES}"
 _SETTLED = "pg_catalog.cardinality(t.ids)"
 
 
@@ -172,11 +173,10 @@ class Settling:
         return (
             f"placed AS (INSERT INTO {self._names.ranges} (job_slot, job_priority, job_place,"
             " job_add, job_first, job_last, job_count, job_ready_at, job_waits_until,"
-            " job_expires_at, job_attempts, job_trace) SELECT t.again_slot, t.job_priority,"
-            " t.job_place, t.again,"
+            " job_expires_at, job_attempts, job_lost, job_trace) SELECT t.again_slot,"
+            " t.job_priority, t.job_place, t.again,"
             f" t.ids[1], t.ids[{_SETTLED}], {_SETTLED}, {ready}, {waits}, t.job_expires_at,"
-            f" {attempts},"
-            " t.job_trace FROM again AS t)"
+            f" {attempts}, t.job_lost, t.job_trace FROM again AS t)"
         )
 
     def _buried(self) -> str:

@@ -47,6 +47,8 @@ class Acks:
         self.error: Exception | None = None
         self._pause = _AGAIN_S
         self._bell = Signal()
+        # Those who wait until the server knows what is finished.
+        self._asking: deque[Signal] = deque()
 
     def add(self, batch: Batch) -> None:
         """Acknowledge this batch soon."""
@@ -56,6 +58,16 @@ class Acks:
             self._flush()
         while len(self._left) >= _TOGETHER_MOST:
             Signal().wait(_AGAIN_MOST_S)
+
+    def told(self) -> None:
+        """Wait until the server was told of all that is finished now, but not for long.
+
+        What others have locked is left to be tried again, and so is what could not be told.
+        """
+        answer = Signal()
+        self._asking.append(answer)
+        self._bell.set()
+        answer.wait(_LAST_S)
 
     def run(self, last: Signal) -> None:
         """Acknowledge what is finished, until `last` is set and nothing is left."""
@@ -87,8 +99,11 @@ class Acks:
         """Wait for a batch, or until what is left should be tried again."""
         self._bell.wait(self._pause if self._left else None)
         self._bell.clear()
+        asking = len(self._asking)
         self._pause = min(2 * self._pause, _AGAIN_MOST_S) if self._left else _AGAIN_S
         self._flush_all()
+        for _ in range(asking):
+            self._asking.popleft().set()
 
     def _flush_all(self) -> None:
         while self._left:

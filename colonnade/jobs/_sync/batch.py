@@ -90,6 +90,11 @@ class Batch:
         """
         return self.ids[:0] if self.token is None else _without(self.ids, self._settled)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one job at its last attempt that may have ended its worker before."""
+        return self._hold is not None and self._hold.is_alone
+
     def ack(self, ids: Any = None) -> None:
         """Remove jobs that are done.
 

@@ -13,9 +13,10 @@ from colonnade.jobs._sync.acking import Acks
 from colonnade.jobs._sync.batch import release_within
 from colonnade.jobs._sync.getting import Asker, get_until
 from colonnade.jobs._sync.leases import Leases
+from colonnade.jobs._sync.turns import Turns
 from colonnade.jobs._tasks.handlers import check_handler
 from colonnade.jobs._tasks.hub_threads import on_duty
-from colonnade.jobs._tasks.threads import Semaphore, Signal, failure_of, run_all
+from colonnade.jobs._tasks.threads import Signal, failure_of, run_all
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
 from colonnade.jobs.failures import headline_of, reason_of
@@ -78,12 +79,12 @@ class Consumer:
         self._handler = handler
         self._lease = lease
         self._lanes = concurrency + prefetch
-        self._turn = Semaphore(concurrency)
         self._stop = Signal()
         self._stop_within = stop_within
         self._pace = Pace(limit)
         self._leases = Leases(lease)
         self._acks = Acks(self._leases.let_go)
+        self._turns = Turns(concurrency, self._stop, self._acks.told)
         self._hub: Hub | None = None
         self._is_begun = False
         self._drains = False
@@ -123,13 +124,14 @@ class Consumer:
         channels = [queue.definition.channel for queue in self._queues]
         done = Signal()
         with on_duty(self._pool, channels, self._leases) as self._hub:
-            is_whole = run_all(
-                [self._lane] * self._lanes,
-                [lambda: self._acks.run(done)],
-                stop=self._stop,
-                done=done,
-                seconds=self._stop_within,
-            )
+            with self._stop.rings(self._turns.halt):
+                is_whole = run_all(
+                    [self._lane] * self._lanes,
+                    [lambda: self._acks.run(done)],
+                    stop=self._stop,
+                    done=done,
+                    seconds=self._stop_within,
+                )
         if self._drains and self._acks.error is not None:
             raise self._acks.error
         if not is_whole:
@@ -139,17 +141,21 @@ class Consumer:
     def _lane(self) -> None:
         """Get a batch, wait for a turn, work, settle, and again."""
         while not self._stop.is_set():
-            batch = self._next()
-            if batch:
-                self._through(batch)
-            elif self._drains:
-                return
+            with self._turns.lane():
+                batch = self._next()
+                if batch:
+                    try:
+                        self._through(batch)
+                    finally:
+                        self._turns.end(batch)
+                elif self._drains and not self._turns.halt.is_set():
+                    return
 
     def _next(self) -> Batch | None:
         timeout = 0 if self._drains else None
         asker = Asker(self._queues, self._pace, self._lease, timeout, self._hub)
         try:
-            return get_until(asker, self._stop)
+            return get_until(asker, self._turns.halt)
         except PASSING as error:
             if self._drains or self._pool.is_closing():
                 raise
@@ -163,8 +169,8 @@ class Consumer:
     def _through(self, batch: Batch) -> None:
         self._leases.hold(batch)
         try:
-            with self._turn:
-                if self._stop.is_set():
+            with self._turns.turn(batch) as may_begin:
+                if self._stop.is_set() or not may_begin:
                     self._settled(batch, batch.release)
                     return
                 failure = failure_of(self._handler, batch)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _END_S = 1.0
 
 Semaphore = asyncio.Semaphore
+# Between two awaits, no other task runs.
+Mutex = contextlib.nullcontext
 
 
 class Signal:

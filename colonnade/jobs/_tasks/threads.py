@@ -23,6 +23,7 @@ _LOOK_S = 0.1
 _END_S = 1.0
 
 Semaphore = threading.Semaphore
+Mutex = threading.Lock
 
 
 class Signal:

@@ -105,7 +105,9 @@ async def test_a_job_that_failed_waits_apart(
     batch = await queue.get(1, timeout=0)
     await batch.nack(delay=3600)
     assert await pool.fetchval(waiting) == 1
-    assert (await queue.get(timeout=0)).columns["a"].tolist() == [1]
+    other = await queue.get(timeout=0)
+    assert other.columns["a"].tolist() == [1]
+    await other.release()
     await pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME}")
     batch = await queue.get(timeout=0)
     assert batch.columns["a"].tolist() == [0, 1]

@@ -42,9 +42,11 @@ async def test_jobs_come_back_when_the_lease_ends(queue: jobs.Queue) -> None:
     queue.poll = 30.0
     began = time.monotonic()
     await queue.get(lease=0.2)
-    again = await queue.get(timeout=30)
-    assert again.columns["a"].tolist() == [1, 2]
-    assert again.attempts.tolist() == [2, 2]
+    for value in (1, 2):
+        # At the last attempt, each is alone.
+        again = await queue.get(timeout=30)
+        assert again.columns["a"].tolist() == [value]
+        assert again.attempts.tolist() == [2]
     assert 0.2 <= time.monotonic() - began < 15
 
 
@@ -56,12 +58,12 @@ async def test_an_ack_after_the_lease_counts_while_nobody_took_the_jobs(queue: j
 
 async def test_an_ack_of_jobs_that_passed_on_is_refused(queue: jobs.Queue) -> None:
     batch = await lapsed(queue)
-    taken = await queue.get(2, timeout=0)
-    with pytest.raises(jobs.LeaseLostError, match="2 of 3 jobs") as caught:
+    taken = await queue.get(timeout=0)
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs") as caught:
         await batch.ack()
     assert caught.value.lost.tolist() == taken.ids.tolist()
-    # The third one was still this batch's.
-    assert await queue.length() == 2
+    # The others were still this batch's.
+    assert await queue.length() == 1
     await taken.ack()
     assert await queue.length() == 0
 
@@ -69,8 +71,8 @@ async def test_an_ack_of_jobs_that_passed_on_is_refused(queue: jobs.Queue) -> No
 @pytest.mark.parametrize("verb", ["extend", "nack", "release"])
 async def test_other_verbs_need_the_lease_too(queue: jobs.Queue, verb: str) -> None:
     batch = await lapsed(queue)
-    taken = await queue.get(2, timeout=0)
-    with pytest.raises(jobs.LeaseLostError, match="2 of 3 jobs"):
+    taken = await queue.get(timeout=0)
+    with pytest.raises(jobs.LeaseLostError, match="1 of 3 jobs"):
         await getattr(batch, verb)()
     await taken.ack()
 
@@ -83,6 +85,42 @@ async def test_the_error_says_each_id_once(queue: jobs.Queue) -> None:
     # What is known to be lost is not asked for again.
     assert len(batch.held) == 0
     await batch.ack()
+
+
+async def test_jobs_whose_leases_end_come_in_smaller_batches(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    """One of them may be what ends its worker, and it takes fewer others along each time."""
+    retry = jobs.Retry(max_attempts=4, delay=0)
+    queue = await jobs.create_queue(pool, "poison", {"a": "int8"}, retry=retry, layout=layout)
+    await queue.add({"a": np.arange(300)})
+    table = "poison" if layout == "rows" else "poison_r"
+    for size in (200, 20, 2, 1):
+        batch = await queue.get(200)
+        assert batch.columns["a"].tolist() == list(range(size))
+        assert batch.is_alone == (batch.attempts[0] == 4)
+        # What was not begun is given back as it was.
+        await batch.release()
+        batch = await queue.get(200)
+        assert batch.columns["a"].tolist() == list(range(size))
+        if not batch.is_alone:
+            await pool.execute(f"UPDATE jobs.{table} SET job_ready_at = now()")
+    await batch.nack(reason="no")
+    assert (await queue.dead())["a"].tolist() == [0]
+    assert (await queue.get(200)).columns["a"].tolist() == [1]
+    assert (await queue.get(201)).columns["a"].tolist() == [2, 3]
+
+
+async def test_jobs_that_failed_come_together(pool: colonnade.Pool, layout: LayoutName) -> None:
+    retry = jobs.Retry(max_attempts=3, delay=0)
+    queue = await jobs.create_queue(pool, "failing", {"a": "int8"}, retry=retry, layout=layout)
+    await queue.add({"a": np.arange(100)})
+    for attempt in (1, 2, 3):
+        batch = await queue.get()
+        assert batch.attempts.tolist() == [attempt] * 100
+        assert not batch.is_alone
+        await batch.nack()
+    assert len(await queue.dead()) == 100
 
 
 async def test_extension_holds_the_jobs(queue: jobs.Queue) -> None:
@@ -100,7 +138,8 @@ async def test_extension_holds_the_jobs(queue: jobs.Queue) -> None:
 
 async def test_a_job_whose_workers_vanish_becomes_a_dead_letter(queue: jobs.Queue) -> None:
     await lapsed(queue)
-    await queue.get(timeout=0, lease=SHORT_S)
+    for _ in range(3):
+        await queue.get(timeout=0, lease=SHORT_S)
     await asyncio.sleep(SHORT_S * 2)
     queue._next_sweep = 0.0
     assert not await queue.get(timeout=0)

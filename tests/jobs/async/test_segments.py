@@ -83,7 +83,7 @@ async def test_what_was_acknowledged_of_a_range_stays_so(
     await batch.ack(batch.ids[[0, 2]])
     await batch.ack(batch.ids[[3]])
     assert await queue.length() == 3
-    again = await queue.get(2, timeout=5)
+    again = await queue.get(20, timeout=5)
     assert again.columns["a"].tolist() == [1, 4]
     assert again.attempts.tolist() == [2, 2]
     with pytest.raises(jobs.LeaseLostError) as caught:

@@ -108,7 +108,9 @@ def test_a_job_that_failed_waits_apart(
     batch = queue.get(1, timeout=0)
     batch.nack(delay=3600)
     assert pool.fetchval(waiting) == 1
-    assert (queue.get(timeout=0)).columns["a"].tolist() == [1]
+    other = queue.get(timeout=0)
+    assert other.columns["a"].tolist() == [1]
+    other.release()
     pool.execute(f"UPDATE jobs.{TABLE[layout]} SET {COME}")
     batch = queue.get(timeout=0)
     assert batch.columns["a"].tolist() == [0, 1]

@@ -81,7 +81,7 @@ def test_what_was_acknowledged_of_a_range_stays_so(
     batch.ack(batch.ids[[0, 2]])
     batch.ack(batch.ids[[3]])
     assert queue.length() == 3
-    again = queue.get(2, timeout=5)
+    again = queue.get(20, timeout=5)
     assert again.columns["a"].tolist() == [1, 4]
     assert again.attempts.tolist() == [2, 2]
     with pytest.raises(jobs.LeaseLostError) as caught:

@@ -36,6 +36,9 @@ _WAIT_LEAST_S = 0.005
 # Anybody may send notifications: the server is not asked more often than this because of them.
 _LOOK_LEAST_S = 0.01
 _GIVE_BACK_S = 5.0
+# A `get` that takes longer may have a bad plan.
+_SLOW_S = 0.05
+_PLAN_S = 1.0
 # So many jobs that cannot be read are put out of the way by one call.
 _UNREADABLE_MOST = 10
 # The lease of a job that is to be removed at once.
@@ -334,11 +337,23 @@ class Asker:
         until = datetime.now(UTC) + timedelta(seconds=lease)
         self._unclaimed = queue, token
         layout = queue.layout
+        began = time.monotonic()
         columns = await ask_columns(connection, layout, layout.lease, limit, lease, token, in_order)
         batch = _told(Batch(queue, columns, token, until))
+        if len(batch) == limit and time.monotonic() > max(began + _SLOW_S, queue.plan_until):
+            await self._plan_anew(connection, queue)
         if not batch:
             self._unclaimed = None
         return batch
+
+    async def _plan_anew(self, connection: colonnade.Connection, queue: Queue) -> None:
+        """Let the server forget the plans of this connection, but not each time.
+
+        It keeps them until vacuum has seen to the table. While a table is nearly empty, the best
+        plan is to read it whole, and to compare each row with the places of all jobs.
+        """
+        queue.plan_until = time.monotonic() + _PLAN_S
+        await ask(connection, "DISCARD PLANS")
 
     async def _end(self, connection: Any) -> None:
         """Give back what nobody has got, and the connection; else the lease ends by itself."""

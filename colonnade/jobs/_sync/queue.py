@@ -65,6 +65,8 @@ class Queue:
         self._next_sweep = 0.0
         self.nothing: Columns | None = None
         """The last answer of `get` if it was without jobs: then the next one begins with a look."""
+        self.plan_until = 0.0
+        """Until then, by `time.monotonic`, no plan is made anew because a `get` was slow."""
         self.known_by: set[int | None] = set()
         """The process IDs of the servers that have prepared `layout.lease`."""
 

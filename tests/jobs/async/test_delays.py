@@ -11,6 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import jobs
+from colonnade.jobs._async import getting
 from colonnade.jobs._layouts import base
 
 if TYPE_CHECKING:
@@ -135,12 +136,9 @@ class Watched:
         # Loggers are told of a statement at the latest when another one follows.
         await self.queue.pool.fetchval("SELECT 1")
         names = ("lease", "take", "next_ready", "line_up")
-        found = [
-            name
-            for statement in self._statements
-            for name in names
-            if statement == getattr(self.queue.layout, name)
-        ]
+        known = {getattr(self.queue.layout, name): name for name in names}
+        known["DISCARD PLANS"] = "DISCARD PLANS"
+        found = [known[statement] for statement in self._statements if statement in known]
         self._statements.clear()
         return found
 
@@ -176,6 +174,21 @@ async def test_one_statement_gets_where_nothing_has_to_get_in_line(
     await queue.add({"a": [3]})
     assert await watched.got() == [3]
     assert await watched.asked() == ["next_ready", "lease"]
+
+
+async def test_a_slow_get_lets_plans_be_made_anew(
+    queue: jobs.Queue, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan for a table that was nearly empty reads all of it, until vacuum comes."""
+    await queue.add({"a": np.arange(30)})
+    assert len(await watched.got(10)) == 10
+    assert await watched.asked() == ["lease"]
+    monkeypatch.setattr(getting, "_SLOW_S", 0.0)
+    assert len(await watched.got(10)) == 10
+    assert await watched.asked() == ["lease", "DISCARD PLANS"]
+    # Not each time.
+    assert len(await watched.got(10)) == 10
+    assert await watched.asked() == ["lease"]
 
 
 async def test_one_whose_time_has_come_is_first_beside_a_backlog(

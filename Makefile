@@ -11,7 +11,7 @@ TOOLS_STAMP := .tools/uv-$(UV_VERSION).stamp
 # server named by the environment is used by one process, because tests would see each other's
 # tables.
 ifndef COLONNADE_DSN
-TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile
+TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 3
 endif
 
 # Tests with many combinations: every fault at every place, an interrupt at every step, thousands

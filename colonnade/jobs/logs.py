@@ -6,7 +6,7 @@ Each record has the queue as fields of its own, and if it is about jobs, their i
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from colonnade.jobs._async.batch import Batch
-    from colonnade.jobs._sync.batch import Batch as BlockingBatch
     from colonnade.jobs.definition import Definition
 
 logger = logging.getLogger("colonnade.jobs")
@@ -26,7 +24,23 @@ def of_queue(definition: Definition) -> dict[str, Any]:
     return {"job_schema": definition.schema, "job_queue": definition.name}
 
 
-def of_jobs(batch: Batch | BlockingBatch, ids: NDArray[np.int64] | Sequence[int]) -> dict[str, Any]:
+class Jobs(Protocol):
+    """Jobs that were got together, as a batch has them."""
+
+    queue: Any
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of the jobs."""
+        raise NotImplementedError
+
+    @property
+    def attempts(self) -> NDArray[np.int16]:
+        """How often each was handed out."""
+        raise NotImplementedError
+
+
+def of_jobs(batch: Jobs, ids: NDArray[np.int64] | Sequence[int]) -> dict[str, Any]:
     """The fields of a record about jobs of a batch: an element of `job_attempts` for each id."""
     import numpy as np
 

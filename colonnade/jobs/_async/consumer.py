@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from colonnade.jobs._async.batch import Batch
-    from colonnade.jobs._async.queue import Queue
+    from colonnade.jobs._async.tables import Tables
     from colonnade.jobs._tasks.hub_asyncio import Hub
 
 # One is kept for leases and notifications, and one gets and acknowledges jobs.
@@ -50,7 +50,7 @@ class Consumer:
 
     def __init__(
         self,
-        queues: Sequence[Queue],
+        queues: Sequence[Tables],
         handler: Callable[[Batch], Awaitable[object]],
         *,
         limit: int,

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     import colonnade
-    from colonnade.jobs._async.queue import Queue
+    from colonnade.jobs._async.tables import Tables
     from colonnade.jobs._tasks.hub_asyncio import Hub
     from colonnade.jobs.pace import Pace
 
-    _AskOne = Callable[[colonnade.Connection, Queue], Awaitable[Any]]
+    _AskOne = Callable[[colonnade.Connection, Tables], Awaitable[Any]]
 
 _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
@@ -52,7 +52,7 @@ class _NoConnectionError(TimeoutError):
 
 
 async def get(
-    queues: Sequence[Queue],
+    queues: Sequence[Tables],
     *,
     limit: int = 1000,
     lease: float | None = 60.0,
@@ -110,7 +110,7 @@ async def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal)
     return batch
 
 
-def _check_queues(queues: Sequence[Queue]) -> None:
+def _check_queues(queues: Sequence[Tables]) -> None:
     check_values("queues", queues)
     if not queues:
         raise InterfaceError("get() needs at least one queue")
@@ -136,7 +136,7 @@ class Asker:
 
     def __init__(
         self,
-        queues: Sequence[Queue],
+        queues: Sequence[Tables],
         pace: Pace,
         lease: float | None,
         seconds: float | None,
@@ -156,7 +156,7 @@ class Asker:
         # Whether nobody was asked, because duties have come due.
         self._is_put_off = False
         # The queue and token of a lease that the server may have given, while nobody has its jobs.
-        self._unclaimed: tuple[Queue, int] | None = None
+        self._unclaimed: tuple[Tables, int] | None = None
 
     @property
     def was_in_vain(self) -> bool:
@@ -241,11 +241,11 @@ class Asker:
                 empty = batch
         return empty
 
-    async def _in_line(self, connection: colonnade.Connection, queue: Queue) -> Batch | None:
+    async def _in_line(self, connection: colonnade.Connection, queue: Tables) -> Batch | None:
         """Jobs in line, if none that waits has to get in line before: so it is one statement."""
         return await self._got(connection, queue, in_order=True)
 
-    async def _after_a_look(self, connection: colonnade.Connection, queue: Queue) -> Batch | None:
+    async def _after_a_look(self, connection: colonnade.Connection, queue: Tables) -> Batch | None:
         ((comes, ready, is_all),) = await ask(connection, queue.layout.next_ready)
         due = min(seconds for seconds in (comes, ready, queue.poll) if seconds is not None)
         if due > 0 and is_all and queue.nothing is not None:
@@ -257,7 +257,7 @@ class Asker:
         self.pause = min(self.pause, due if due > 0 else self._pause_if_locked)
         return batch
 
-    async def _is_behind(self, hub: Hub, connection: colonnade.Connection, queue: Queue) -> bool:
+    async def _is_behind(self, hub: Hub, connection: colonnade.Connection, queue: Tables) -> bool:
         """Whether duties are due at the moment in which the next statement is sent.
 
         A statement that the connection does not know yet is prepared first, and the loop may be
@@ -271,7 +271,7 @@ class Asker:
         return hub.is_behind
 
     async def _got(
-        self, connection: colonnade.Connection, queue: Queue, *, in_order: bool
+        self, connection: colonnade.Connection, queue: Tables, *, in_order: bool
     ) -> Batch | None:
         """Get jobs, or None if duties have come due meanwhile.
 
@@ -307,7 +307,7 @@ class Asker:
                 limit = max(limit // 2, 1)
 
     async def _taken(
-        self, connection: colonnade.Connection, queue: Queue, in_order: bool, limit: int
+        self, connection: colonnade.Connection, queue: Tables, in_order: bool, limit: int
     ) -> Batch:
         """Remove jobs; what cannot be read stays."""
         layout = queue.layout
@@ -316,7 +316,7 @@ class Asker:
         return _told(Batch(queue, columns, None, None))
 
     async def _taken_by_lease(
-        self, connection: colonnade.Connection, queue: Queue, in_order: bool, limit: int
+        self, connection: colonnade.Connection, queue: Tables, in_order: bool, limit: int
     ) -> Batch:
         """Remove the first job, or lease it if it cannot be read."""
         batch = await self._leased(connection, queue, in_order, limit, _SHORT_LEASE_S)
@@ -327,7 +327,7 @@ class Asker:
     async def _leased(
         self,
         connection: colonnade.Connection,
-        queue: Queue,
+        queue: Tables,
         in_order: bool,
         limit: int,
         lease: float,
@@ -346,7 +346,7 @@ class Asker:
             self._unclaimed = None
         return batch
 
-    async def _plan_anew(self, connection: colonnade.Connection, queue: Queue) -> None:
+    async def _plan_anew(self, connection: colonnade.Connection, queue: Tables) -> None:
         """Let the server forget the plans of this connection, but not each time.
 
         It keeps them until vacuum has seen to the table. While a table is nearly empty, the best

@@ -1,130 +1,27 @@
-"""A queue of jobs, and its verbs."""
+"""A queue of jobs, and how it hands them out."""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from colonnade._words.arguments import check_callable, check_count, check_switch
-from colonnade.jobs._async.adding import add_jobs
-from colonnade.jobs._async.asking import ask, ask_columns, own_transaction
+from colonnade._words.arguments import check_callable
 from colonnade.jobs._async.consumer import Consumer
 from colonnade.jobs._async.getting import get
-from colonnade.jobs._async.outbox import in_transaction, savepoint
-from colonnade.jobs._async.upkeep import Upkeep
-from colonnade.jobs._async.waking import wake, wake_after_ours, wake_after_theirs
-from colonnade.jobs._layouts import layout_of
-from colonnade.jobs._sources import Beside
-from colonnade.jobs.definition import check_ids, check_seconds
-from colonnade.jobs.errors import PASSING
-from colonnade.jobs.logs import logger, of_queue
-from colonnade.jobs.observing import tell
-from colonnade.jobs.stats import QueueStats
+from colonnade.jobs._async.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    import colonnade
-    from colonnade.columns import Columns
     from colonnade.jobs._async.batch import Batch
-    from colonnade.jobs._sources import OnConflict
-    from colonnade.jobs.definition import Definition
-
-_SWEEP_S = 1.0
-# The rounds of housekeeping take at most this part of the time.
-_SWEEP_PART = 0.02
 
 
-class Queue:
+class Queue(Tables):
     """A queue of jobs whose payload is a table; made by `create_queue` and `open_queue`.
 
     At least once: a job is handed out again if its lease ends, so a job may run twice, and two
     workers may run it at once if one is slower than its lease. Jobs are handed out by priority,
     lowest number first, and then by id; a job that comes back keeps its place.
     """
-
-    def __init__(
-        self,
-        pool: colonnade.Pool,
-        definition: Definition,
-        poll: float = 1.0,
-        *,
-        notify: bool = True,
-    ) -> None:
-        check_seconds("poll", poll)
-        check_switch("notify", notify)
-        self.pool = pool
-        self.definition = definition
-        self.layout = layout_of(definition)
-        self._upkeep = Upkeep(self.layout)
-        self.poll = poll
-        self.notifies = notify
-        """Whether its verbs notify those who wait; `notify` does it in any case."""
-        self._next_sweep = 0.0
-        self.nothing: Columns | None = None
-        """The last answer of `get` if it was without jobs: then the next one begins with a look."""
-        self.plan_until = 0.0
-        """Until then, by `time.monotonic`, no plan is made anew because a `get` was slow."""
-        self.known_by: set[int | None] = set()
-        """The process IDs of the servers that have prepared `layout.lease`."""
-
-    async def add(
-        self,
-        table: Any,
-        *,
-        delay: Any = None,
-        priority: Any = None,
-        ttl: Any = None,
-        key: Any = None,
-        on_conflict: OnConflict = "ignore",
-        trace: str | None = None,
-        connection: Any = None,
-    ) -> int:
-        """Add a table of jobs, all or none of them; return how many were added.
-
-        `table` is anything that `copy_columns_to_table` takes, or a list of tuples in the payload's
-        order. `delay` (seconds until the jobs are ready), `priority` (int, 0 by default; lower is
-        sooner), `ttl` (seconds) and `trace` (a trace context) are values for all jobs; the first
-        three can also be arrays with a value for each job.
-
-        `key` names a column of the payload, or is an array of keys: at most one job with a key is
-        in the queue. Otherwise `on_conflict` decides: "ignore" leaves the job in the queue alone,
-        and "replace" gives it the new payload, takes it from the worker that holds it, and begins
-        its attempts anew. "again" leaves a job alone that waits to be handed out; beside one that a
-        worker holds, it adds another, which is handed out when that one is done or a dead letter.
-        At most one waits so. Of equal keys in `table` the first is taken, or to replace the last.
-
-        Without `connection` the jobs are committed, and durable, when it returns. With it, they are
-        part of the caller's transaction, however that was begun, and nobody sees them or is woken
-        before it commits; if add fails, a savepoint keeps the transaction usable. It is the
-        driver's connection, or one of `colonnade.dbapi`. If the connection fails before the answer,
-        the jobs may be there or not: with a key they can be added again.
-
-        Raises QueueFullError if the queue would be longer than its `max_length`, and EncodeError or
-        the server's error, with the row and the column, for a value that does not fit.
-        """
-        beside = Beside(
-            self.definition,
-            table,
-            delay=delay,
-            priority=priority,
-            ttl=ttl,
-            key=key,
-            trace=trace,
-            on_conflict=on_conflict,
-        )
-        if connection is not None:
-            theirs = in_transaction("add(connection=...)", connection, "without one, leave it out")
-            async with savepoint(theirs):
-                count = await add_jobs(theirs, self.layout, table, beside)
-                if count and self.notifies:
-                    await wake_after_theirs(theirs, self.definition)
-            return count
-        async with own_transaction(self.pool) as own:
-            count = await add_jobs(own, self.layout, table, beside)
-            if count and self.notifies:
-                await wake_after_ours(own, self.definition)
-        return count
 
     async def get(
         self,
@@ -173,129 +70,6 @@ class Queue:
             stop_within=stop_within,
         )
 
-    async def length(self) -> int:
-        """The number of jobs: ready, delayed and leased. It counts rows, so it takes time."""
-        return await self._count(self.layout.length)
-
-    async def stats(self) -> QueueStats:
-        """The numbers of jobs by state, in one snapshot. It counts rows, so it takes time."""
-        rows = await ask(self.pool, self.layout.stats)
-        total, ready, leased, dead, oldest = rows[0]
-        return QueueStats(total, ready, total - ready - leased, leased, dead, max(oldest, 0.0))
-
-    async def peek(self, limit: int = 10) -> Columns:
-        """The first jobs in order, whatever their state, without leasing them."""
-        check_count("limit", limit)
-        return await self._columns(self.layout.peek, limit)
-
-    async def dead(self, limit: int = 1000) -> Columns:
-        """The first dead letters: payload, `job_reason`, and in `job_errors` all reasons before."""
-        check_count("limit", limit)
-        return await self._columns(self.layout.dead, limit)
-
-    async def requeue(self, ids: Any = None) -> int:
-        """Make dead letters (without `ids` all) jobs again, with new attempts; return how many.
-
-        They keep id, priority and key, and `job_errors` has all reasons so far. If a job with one
-        of their keys has been added since, this is a UniqueViolationError, and none of them moves.
-        """
-        if ids is None:
-            count = await self._count(self.layout.requeue)
-        else:
-            count = await self._count(self.layout.requeue_some, _as_ids(ids))
-        await self.wake()
-        return count
-
-    async def purge(self) -> int:
-        """Remove all jobs, leased ones too, and return how many. Dead letters stay."""
-        return await self._count(self.layout.purge)
-
-    async def purge_dead(self) -> int:
-        """Remove all dead letters, and return how many."""
-        return await self._count(self.layout.purge_dead)
-
-    async def sweep(self, connection: colonnade.Connection | None = None) -> None:
-        """Make dead letters of jobs that are expired or without attempts; `get` calls this.
-
-        In the layout segments it also empties what is done. It looks at all jobs or ranges, so it
-        runs once a second, or less often if it takes long. Without `connection` it takes one of the
-        pool.
-        """
-        if time.monotonic() < self._next_sweep:
-            return
-        if connection is not None:
-            await self._sweep(connection)
-            return
-        async with self.pool.acquire() as own:
-            await self._sweep(own)
-
-    async def _sweep(self, connection: colonnade.Connection) -> None:
-        began = time.monotonic()
-        self._next_sweep = began + _SWEEP_S
-        rows = await ask(connection, self.layout.sweep)
-        self._note_dead(rows[0][0])
-        await self.free(connection)
-        await self._upkeep.run(connection)
-        took = time.monotonic() - began
-        self._next_sweep = began + max(_SWEEP_S, took / _SWEEP_PART)
-
-    def _note_dead(self, count: int) -> None:
-        tell(self.definition, "dead", count)
-        if count:
-            logger.error(
-                "%d jobs of the queue %s are dead letters: expired, or without attempts left when"
-                " their lease ended",
-                *(count, self.definition),
-                extra=of_queue(self.definition),
-            )
-
-    async def notify(self, place: Any = None) -> None:
-        """Wake the callers of `get` that wait for this queue, even if its verbs do not notify.
-
-        `place` is the connection or pool to use, by default the queue's pool. A failure is logged.
-        """
-        await wake(place or self.pool, self.definition)
-
-    async def wake(self, place: Any = None) -> None:
-        """Notify, unless the queue was opened with `notify=False`; the verbs call this."""
-        if self.notifies:
-            await self.notify(place)
-
-    async def free(self, place: Any) -> None:
-        """Let those in line that wait behind jobs that are gone, and wake who waits for them."""
-        if self.layout.free:
-            rows = await ask(place, self.layout.free)
-            if rows[0][0]:
-                await self.wake(place)
-
-    async def free_soon(self, place: Any) -> None:
-        """Call `free`; if it fails, the next sweep does it, and the settled jobs stay settled."""
-        try:
-            await self.free(place)
-        except PASSING as error:
-            logger.warning(
-                "jobs of the queue %s that waited for others get in line later: %r",
-                *(self.definition, error),
-                extra=of_queue(self.definition),
-            )
-
-    async def _columns(self, query: str, limit: int) -> Columns:
-        return await ask_columns(self.pool, self.layout, query, limit)
-
-    async def _count(self, query: str, *arguments: Any) -> int:
-        rows = await ask(self.pool, query, *arguments)
-        return int(rows[0][0])
-
     def __repr__(self) -> str:
         """Its name, and the payload's columns."""
         return f"<Queue {self.definition}: {', '.join(self.definition.payload)}>"
-
-
-def _as_ids(ids: Any) -> Any:
-    import numpy as np
-
-    wanted = np.atleast_1d(np.asarray(ids))
-    if not len(wanted):
-        return np.empty(0, np.int64)
-    check_ids(ids, wanted.dtype.kind)
-    return wanted.astype(np.int64, copy=False)

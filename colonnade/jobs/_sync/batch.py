@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import colonnade
     from colonnade.columns import Columns
     from colonnade.jobs._layouts.base import Call, Hold, Layout
-    from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs._sync.tables import Tables
     from colonnade.jobs.observing import JobsEvent
 
     #: The statement that settles these ids.
@@ -50,7 +50,7 @@ class Batch:
     """
 
     def __init__(
-        self, queue: Queue, columns: Columns, token: int | None, until: datetime | None
+        self, queue: Tables, columns: Columns, token: int | None, until: datetime | None
     ) -> None:
         self.queue = queue
         self._hold = None if token is None else queue.layout.hold(columns, token)

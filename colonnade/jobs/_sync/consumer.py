@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from colonnade.jobs._sync.batch import Batch
-    from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs._sync.tables import Tables
     from colonnade.jobs._tasks.hub_threads import Hub
 
 # One is kept for leases and notifications, and one gets and acknowledges jobs.
@@ -52,7 +52,7 @@ class Consumer:
 
     def __init__(
         self,
-        queues: Sequence[Queue],
+        queues: Sequence[Tables],
         handler: Callable[[Batch], object],
         *,
         limit: int,

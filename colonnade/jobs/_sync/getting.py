@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     import colonnade
-    from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs._sync.tables import Tables
     from colonnade.jobs._tasks.hub_threads import Hub
     from colonnade.jobs.pace import Pace
 
-    _AskOne = Callable[[colonnade.sync.Connection, Queue], Any]
+    _AskOne = Callable[[colonnade.sync.Connection, Tables], Any]
 
 _LEASE_BITS = 63
 # A job that is due in a moment is not asked for more often than this.
@@ -54,7 +54,7 @@ class _NoConnectionError(TimeoutError):
 
 
 def get(
-    queues: Sequence[Queue],
+    queues: Sequence[Tables],
     *,
     limit: int = 1000,
     lease: float | None = 60.0,
@@ -112,7 +112,7 @@ def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal) -> Ba
     return batch
 
 
-def _check_queues(queues: Sequence[Queue]) -> None:
+def _check_queues(queues: Sequence[Tables]) -> None:
     check_values("queues", queues)
     if not queues:
         raise InterfaceError("get() needs at least one queue")
@@ -138,7 +138,7 @@ class Asker:
 
     def __init__(
         self,
-        queues: Sequence[Queue],
+        queues: Sequence[Tables],
         pace: Pace,
         lease: float | None,
         seconds: float | None,
@@ -158,7 +158,7 @@ class Asker:
         # Whether nobody was asked, because duties have come due.
         self._is_put_off = False
         # The queue and token of a lease that the server may have given, while nobody has its jobs.
-        self._unclaimed: tuple[Queue, int] | None = None
+        self._unclaimed: tuple[Tables, int] | None = None
 
     @property
     def was_in_vain(self) -> bool:
@@ -243,11 +243,11 @@ class Asker:
                 empty = batch
         return empty
 
-    def _in_line(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch | None:
+    def _in_line(self, connection: colonnade.sync.Connection, queue: Tables) -> Batch | None:
         """Jobs in line, if none that waits has to get in line before: so it is one statement."""
         return self._got(connection, queue, in_order=True)
 
-    def _after_a_look(self, connection: colonnade.sync.Connection, queue: Queue) -> Batch | None:
+    def _after_a_look(self, connection: colonnade.sync.Connection, queue: Tables) -> Batch | None:
         ((comes, ready, is_all),) = ask(connection, queue.layout.next_ready)
         due = min(seconds for seconds in (comes, ready, queue.poll) if seconds is not None)
         if due > 0 and is_all and queue.nothing is not None:
@@ -259,7 +259,7 @@ class Asker:
         self.pause = min(self.pause, due if due > 0 else self._pause_if_locked)
         return batch
 
-    def _is_behind(self, hub: Hub, connection: colonnade.sync.Connection, queue: Queue) -> bool:
+    def _is_behind(self, hub: Hub, connection: colonnade.sync.Connection, queue: Tables) -> bool:
         """Whether duties are due at the moment in which the next statement is sent.
 
         A statement that the connection does not know yet is prepared first, and the loop may be
@@ -273,7 +273,7 @@ class Asker:
         return hub.is_behind
 
     def _got(
-        self, connection: colonnade.sync.Connection, queue: Queue, *, in_order: bool
+        self, connection: colonnade.sync.Connection, queue: Tables, *, in_order: bool
     ) -> Batch | None:
         """Get jobs, or None if duties have come due meanwhile.
 
@@ -309,7 +309,7 @@ class Asker:
                 limit = max(limit // 2, 1)
 
     def _taken(
-        self, connection: colonnade.sync.Connection, queue: Queue, in_order: bool, limit: int
+        self, connection: colonnade.sync.Connection, queue: Tables, in_order: bool, limit: int
     ) -> Batch:
         """Remove jobs; what cannot be read stays."""
         layout = queue.layout
@@ -318,7 +318,7 @@ class Asker:
         return _told(Batch(queue, columns, None, None))
 
     def _taken_by_lease(
-        self, connection: colonnade.sync.Connection, queue: Queue, in_order: bool, limit: int
+        self, connection: colonnade.sync.Connection, queue: Tables, in_order: bool, limit: int
     ) -> Batch:
         """Remove the first job, or lease it if it cannot be read."""
         batch = self._leased(connection, queue, in_order, limit, _SHORT_LEASE_S)
@@ -329,7 +329,7 @@ class Asker:
     def _leased(
         self,
         connection: colonnade.sync.Connection,
-        queue: Queue,
+        queue: Tables,
         in_order: bool,
         limit: int,
         lease: float,
@@ -348,7 +348,7 @@ class Asker:
             self._unclaimed = None
         return batch
 
-    def _plan_anew(self, connection: colonnade.sync.Connection, queue: Queue) -> None:
+    def _plan_anew(self, connection: colonnade.sync.Connection, queue: Tables) -> None:
         """Let the server forget the plans of this connection, but not each time.
 
         It keeps them until vacuum has seen to the table. While a table is nearly empty, the best

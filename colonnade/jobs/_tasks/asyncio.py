@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade._words.shown import class_name
 from colonnade.jobs import definition
@@ -15,8 +15,7 @@ from colonnade.jobs.errors import BrokenConsumerError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 
-    from colonnade.jobs._async.batch import Batch
-
+_Jobs = TypeVar("_Jobs")
 # So long those that help may take to tell the last of what was done.
 _END_S = 1.0
 
@@ -130,7 +129,7 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def failure_of(
-    handler: Callable[[Batch], Awaitable[object]], batch: Batch
+    handler: Callable[[_Jobs], Awaitable[object]], batch: _Jobs
 ) -> BaseException | None:
     """Let the handler work, and return what it raised, if that is the failure of its jobs.
 
@@ -158,7 +157,7 @@ async def failure_of(
 
 
 async def _contained(
-    handler: Callable[[Batch], Awaitable[object]], batch: Batch
+    handler: Callable[[_Jobs], Awaitable[object]], batch: _Jobs
 ) -> BaseException | None:
     """The error of the handler, returned: a task that ended by SystemExit would end the loop."""
     try:

@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from colonnade._words.shown import class_name
 from colonnade.jobs import definition
@@ -15,8 +15,7 @@ from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from colonnade.jobs._sync.batch import Batch
-
+_Jobs = TypeVar("_Jobs")
 # A handler of signals runs after so long at the latest.
 _LOOK_S = 0.1
 # So long those that help may take to tell the last of what was done.
@@ -131,7 +130,7 @@ def _joined(threads: Sequence[threading.Thread], seconds: float) -> bool:
     return not any(thread.is_alive() for thread in threads)
 
 
-def failure_of(handler: Callable[[Batch], object], batch: Batch) -> BaseException | None:
+def failure_of(handler: Callable[[_Jobs], object], batch: _Jobs) -> BaseException | None:
     """Let the handler work, and return what it raised, if that is the failure of its jobs.
 
     Raises what `ends_worker`, such as WrongHandlerError for a coroutine function: calling one does

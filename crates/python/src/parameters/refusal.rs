@@ -84,15 +84,16 @@ impl Refusal {
         }
         let (number, shown) = (index + 1, shown(argument));
         let (place, reason) = (self.place(), self.reason.value(py));
+        let advice = self.advice(py, number, type_name, argument);
         let text = match row {
             None => format!(
                 "invalid input for query argument ${number} of type {type_name}: {shown} \
-                 ({place}{reason})"
+                 ({place}{reason}{advice})"
             ),
             // asyncpg's wording, followed by the type.
             Some(row) => format!(
                 "invalid input for query argument ${number} in element #{row} of executemany() \
-                 sequence: {shown} (of type {type_name}: {place}{reason})"
+                 sequence: {shown} (of type {type_name}: {place}{reason}{advice})"
             ),
         };
         let error = errors::of_class(py, "EncodeError", &text);
@@ -120,6 +121,26 @@ impl Refusal {
         let error = errors::of_class(py, "EncodeError", &text);
         error.set_cause(py, Some(named_change(py, self.reason)));
         error
+    }
+
+    /// What helps if several values are given for one, as `IN ($1)` invites to.
+    fn advice(
+        &self,
+        py: Python<'_>,
+        number: usize,
+        type_name: &str,
+        argument: &Bound<'_, PyAny>,
+    ) -> String {
+        let kind = class_names::full(&argument.get_type());
+        let is_several = ["list", "tuple", "numpy.ndarray"].contains(&kind.as_str());
+        let is_of_another_kind =
+            self.path.is_empty() && self.reason.is_instance_of::<PyTypeError>(py);
+        // A list for these was meant as one value.
+        let is_for_list = type_name.ends_with("[]") || type_name.starts_with("json");
+        if !is_several || !is_of_another_kind || is_for_list {
+            return String::new();
+        }
+        format!("; for several values, write = ANY(${number}) instead of IN (${number})")
     }
 
     /// Whether the reason is not about the value: Ctrl-C and SystemExit may be raised in an

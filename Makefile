@@ -14,16 +14,9 @@ ifndef COLONNADE_DSN
 TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 3
 endif
 
-# Tests with many combinations: every fault at every place, an interrupt at every step, thousands
-# of broken files, another project's suite. A change rarely breaks only these; `make test-all` runs
-# them.
-THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
-    tests/cli/test_faulty_files.py tests/cli/test_observe_top.py \
-    tests/examples/test_distributed.py tests/examples/test_nightly_export.py tests/faults tests/leaks \
-    tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
-    tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_drain_cancels.py tests/service/test_hanging.py tests/service/test_page_restarts.py tests/service/test_faults.py tests/service/test_restarts.py tests/service/test_rivals.py tests/soak tests/sqlalchemy/test_compliance.py \
-    tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
+# Most tests, without those of many combinations, which have the mark `thorough`: a change rarely
+# breaks only these, and `make test-all` runs them.
+USUAL := -m "not thorough"
 # These have their own targets.
 APART := tests/docs tests/libraries
 
@@ -85,11 +78,11 @@ service-faults: build ## Let each part of the service fail under load, and check
 	@$(PY) -m examples.service.faults $(SERVICE_FAULTS_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
-	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) \
+	@$(PY) -m pytest $(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART)) \
 	    $(or $(TEST_ARGS),--budget)
 
 test-thorough: build drain ## Run the tests of many combinations: faults, interrupts, broken files, suites
-	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(THOROUGH) $(TEST_ARGS)
+	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) -m thorough $(TEST_ARGS)
 
 test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
 
@@ -99,9 +92,9 @@ TRACING := tests/unit/test_interrupted_blocks.py
 INTERRUPTED := $(addprefix tests/unit/test_transport_blocking.py::test_interrupted_, \
     amid_a_stream anywhere)
 
-# An empty THOROUGH includes those tests.
-coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=)
-	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART) $(TRACING)) \
+coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=1)
+	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(if $(THOROUGH),,$(USUAL)) \
+	    $(addprefix --ignore=,$(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
 test-long: soak soak-serve chaos-hour differential faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
@@ -122,7 +115,7 @@ libraries: build ## Run other libraries on their usual driver and on Colonnade
 	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
 
 test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
-	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART))" \
+	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART))' \
 	    TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
 
 bench: release drain ## Measure against the peers and the bare socket (BENCH_ARGS)
@@ -230,7 +223,7 @@ release-check: release-tools audit ## Check what dist holds, versions, licences,
 	@$(PY) -m tools.release_check $(RELEASE_ARGS)
 
 test-bounds: build ## Test the oldest and newest libraries that we allow (BOUNDS_ARGS="/path/to/python3.13")
-	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH))" $(PY) -m tools.bounds $(BOUNDS_ARGS)
+	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL)' $(PY) -m tools.bounds $(BOUNDS_ARGS)
 
 audit: $(TOOLS_STAMP) ## Check licences and known vulnerabilities of dependencies
 	@tools/audit

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from tools import budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
 
 # A shell makes background processes ignore interrupts, and `nohup` hang-ups. Children inherit
 # this, so the tests of interrupts would test nothing.
@@ -72,6 +74,24 @@ def pytest_configure(config: pytest.Config) -> None:
     except releases.NotToBeHadError as error:
         raise pytest.UsageError(f"PostgreSQL {major}: {error}") from error
     os.environ[BIN_VARIABLE] = str(directory)
+
+
+# How a file begins that is thorough as a whole.
+_ALL_THOROUGH = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.thorough\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of which `-m` would deselect every test: their imports take seconds."""
+    wanted = config.option.markexpr
+    if wanted not in {"thorough", "not thorough"} or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text("utf-8")
+    if wanted == "thorough":
+        is_needless = "pytest.mark.thorough" not in text
+    else:
+        is_needless = _ALL_THOROUGH.search(text) is not None
+    # None asks the other plugins.
+    return is_needless or None
 
 
 def pytest_collection_finish() -> None:

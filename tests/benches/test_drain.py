@@ -16,6 +16,8 @@ from benches.peers import drain_low_water
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 SQL = "SELECT i::int4, repeat('x', i % 50) FROM generate_series(1, 5000) AS s(i)"
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from benches.measure.peer import Peer
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def peer() -> Peer:

@@ -9,6 +9,8 @@ import pytest
 from benches.instructions import __main__ as instructions, callgrind, figures
 from benches.instructions.figures import Recorded
 
+pytestmark = pytest.mark.thorough
+
 TOLERANCES = {"columns": 0.05, "query": 0.1}
 MADE_WITH = {"rustc": "rustc 1.95.0", "python": "CPython 3.11.7"}
 

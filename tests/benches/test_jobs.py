@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from benches.jobs.snapshot import Layout, Phase
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 REFEREE = [sys.executable, "-m", "benches.jobs.referee"]
 ADAPTER = json.loads((ROOT / "benches/jobs/referee/adapter.json").read_text("utf-8"))

@@ -16,6 +16,8 @@ from benches.measure.peer import describe
 from benches.measure.runner import run_peer
 from benches.measure.ticker import Ticker
 
+pytestmark = pytest.mark.thorough
+
 MEBIBYTE = 1024 * 1024
 ASYNC_NAMES = ("asyncpg-rows", "psycopg-rows", "adbc-arrow", "colonnade-columns", "colonnade-rows")
 ROWS_SQL = "SELECT i, i::text AS t FROM generate_series(1, 1000) AS s(i)"

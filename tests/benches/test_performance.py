@@ -14,6 +14,8 @@ from benches.performance.goals import goals
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 SCRIPT = """\
         7f00 std::io::copy::<u8>::h0123456789abcdef+0x12 (/usr/lib/_core.so)
         7f01 PyEval_EvalFrame (/usr/lib/libpython3.11.so)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from benches import imports, parallel, selection, stream, threads
 from benches.hold import __main__ as hold
 from benches.observe import queries
@@ -16,7 +18,7 @@ from benches.small.child import CASES, CONNECTIONS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+pytestmark = pytest.mark.thorough
 
 
 def test_threads_and_connections(capsys: pytest.CaptureFixture[str]) -> None:

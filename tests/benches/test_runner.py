@@ -17,6 +17,8 @@ from benches.measure.measurement import Failure, Measurement
 from benches.measure.peer import Peer
 from benches.measure.runner import interleave, measure_rounds, run_peer
 
+pytestmark = pytest.mark.thorough
+
 COST = {"rows": 3, "wall_s": 0.5, "cpu_user_s": 0.25, "cpu_system_s": 0.125, "reads": 7}
 
 

@@ -16,6 +16,8 @@ from benches.shapes import SHAPES
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 ROWS = 1000
 
 

@@ -12,6 +12,8 @@ from benches.measure.runner import Run
 from benches.measure.summary import Summaries
 from benches.rows.__main__ import above_floor
 
+pytestmark = pytest.mark.thorough
+
 
 def peer(name: str, kind: str = "columns") -> Peer:
     return Peer(name, name.title(), kind, "", (), None)

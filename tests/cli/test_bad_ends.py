@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import colonnade.sync
 
+pytestmark = pytest.mark.thorough
+
 ENDLESS = "SELECT generate_series(1, 1000000000) AS n, md5(random()::text) AS t"
 ENDINGS = ["csv", "ndjson", "parquet", "arrow"]
 FILE_BYTES_MAX = 300_000

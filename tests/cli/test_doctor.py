@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from colonnade import embedded
     from tests.support.tls_shim import Certificates, TlsShim
 
+pytestmark = pytest.mark.thorough
+
 NAMES = [
     *("client", "target", "name", "socket", "tls", "authentication", "connection"),
     *("server", "settings", "role", "pooler", "latency", "time"),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import colonnade.sync
 
+pytestmark = pytest.mark.thorough
+
 TABLE = "cli_faulty"
 COLUMNS = "id int8, t text, b bytea, l int4[], d text, v text, w bytea, f float8"
 KINDS = ["arrow", "arrows", "packed.arrow", "parquet", "csv", "ndjson"]

@@ -21,6 +21,8 @@ from tests.observe.publisher import Publisher, publishing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("uvloop")
 
 

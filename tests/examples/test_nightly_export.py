@@ -19,6 +19,8 @@ import pytest
 from colonnade import sync
 from examples.nightly_export import days
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, END = dt.date(2020, 1, 1), dt.date(2020, 1, 5)
 ALL = days.days_between(FIRST, END)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Proxies = tuple[FaultProxy, FaultProxy, FaultProxy]
     Pick = Callable[[Recorded], Iterable[Case]]
 
+pytestmark = pytest.mark.thorough
+
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 # One fault of each sort, for uvloop and threads, which differ from asyncio only in their sockets.
 FEW_KINDS = (

@@ -13,6 +13,8 @@ import colonnade
 from colonnade import jobs
 from colonnade.jobs.definition import LayoutName
 
+pytestmark = pytest.mark.thorough
+
 JOBS = 20_000
 WORKERS = 4
 BATCH = 100

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     LeavesNothing = Callable[..., None]
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 # Each failure opens a second connection for the cancel request.
 CANCELLATIONS = max(8, FAILURES // 8)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     LeavesNothing = Callable[..., None]
 
+pytestmark = pytest.mark.thorough
+
 # Large enough for separate pages, with every kind of buffer.
 QUERY = """
     SELECT n AS number, NULLIF(n % 7, 0) AS nullable, n::text AS name, n % 2 = 0 AS even,

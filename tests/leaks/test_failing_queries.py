@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     LeavesNothing = Callable[..., None]
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 ROWS = 600
 # More than a connection caches.

@@ -23,6 +23,8 @@ from tests.support.processes import is_alive as exists
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("uvloop")
 LONG = 60.0
 # Far above the interval of the beats, so that a busy machine is not taken for a hung loop.

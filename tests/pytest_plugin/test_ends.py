@@ -13,6 +13,8 @@ from colonnade.pytest_plugin import _databases
 if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Project
 
+pytestmark = pytest.mark.thorough
+
 pytest_plugins = ["pytester"]
 
 AFTER = """

@@ -19,6 +19,8 @@ from colonnade.errors import DataError, EncodeError
 from tests.security.faulty_arrow import PARAMETERS, ROADS
 from tests.support.faulty_arrays import FAULTS
 
+pytestmark = pytest.mark.thorough
+
 TIMEOUT_S = 120
 
 

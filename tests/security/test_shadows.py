@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 # `evil` ahead of PostgreSQL's own names, and the default, which finds only better matches.
 PATHS = {"ahead": "evil,pg_catalog", "behind": '"$user",public'}
 

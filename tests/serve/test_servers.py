@@ -14,6 +14,8 @@ from tests.serve.web_servers import COMMANDS, COMMANDS_HTTP2, WebServer, web_ser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.thorough
+
 ALL = [(name, False) for name in COMMANDS] + [(name, True) for name in COMMANDS_HTTP2]
 
 

@@ -18,6 +18,8 @@ from tests.service.serving import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("server", ["gunicorn", "granian"])
 async def test_what_does_not_end_is_cancelled_and_nothing_is_left(

@@ -15,6 +15,8 @@ from tests.service.serving import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 WAITING = """
     SELECT count(*) FROM pg_stat_activity
     WHERE application_name = $1 AND state = 'active' AND query LIKE '%FROM flights WHERE month%'

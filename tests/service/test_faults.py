@@ -25,6 +25,8 @@ from examples.service.load.http_client import Reply
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def findings() -> dict[str, Finding]:

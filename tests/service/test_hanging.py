@@ -11,6 +11,8 @@ from examples.service.restarts.hanging import measured
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("server", ["granian", "gunicorn", "uvicorn"])
 def test_a_loop_that_hangs_is_killed_and_replaced(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # The loop of a test only drives the browser.
-pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
+pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_factories=["asyncio"])]
 STATE = "document.getElementById('state').textContent"
 SECOND = "Number(document.documentElement.dataset.second)"
 

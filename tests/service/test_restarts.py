@@ -21,6 +21,8 @@ from tests.service.serving import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 HANGING = """
 import asyncio, os, sys, time
 from colonnade import observe

@@ -19,6 +19,8 @@ from tests.service.serving import FLIGHTS
 if TYPE_CHECKING:
     from examples.service.load.http_client import Reply
 
+pytestmark = pytest.mark.thorough
+
 PATHS = ("/search?dest=D12", "/analytics", "/analytics-sql", "/export", "/livez")
 
 

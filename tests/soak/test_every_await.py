@@ -33,6 +33,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+pytestmark = pytest.mark.thorough
+
 _SETTLED_SECONDS_MAX = 20.0
 
 CLASSES: list[type[Any]] = [

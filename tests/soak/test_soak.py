@@ -15,6 +15,8 @@ from tests.support.restarts import RestartableServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.thorough
+
 SEED = 2026
 ROUNDS = [(Weather.CALM, 250), (Weather.STORM, 150), (Weather.RESTART, 150)]
 

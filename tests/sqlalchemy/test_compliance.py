@@ -15,6 +15,8 @@ import pytest
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPLIANCE = Path(__file__).parent / "compliance"
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # An interrupt within a finalizer reaches only the interpreter's hook.
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.filterwarnings("ignore:unclosed connection:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from colonnade.sync import Connection
 
+pytestmark = pytest.mark.thorough
+
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
 CASES = [(unit, step) for unit in UNITS for step in (1, 3)]
 DAY_US = 86_400 * 10**6

@@ -10,6 +10,8 @@ from tests.jobs.chaos.conductor import Conductor
 from tests.jobs.chaos.plan import LAYOUTS, MODES, Layout, Mode, Plan
 from tests.jobs.chaos.report import lines
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.filterwarnings("ignore::colonnade.errors.InterfaceWarning")
 @pytest.mark.parametrize("layout", LAYOUTS)

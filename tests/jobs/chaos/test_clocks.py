@@ -21,9 +21,13 @@ from tests.jobs.chaos.plan import LAYOUTS, Layout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(
-    clocks.library() is None, reason="libfaketime is not installed (Debian's package is faketime)"
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        clocks.library() is None,
+        reason="libfaketime is not installed (Debian's package is faketime)",
+    ),
+]
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY_S = 86_400.0

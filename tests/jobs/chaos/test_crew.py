@@ -8,7 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.jobs.chaos.crew import _ROOT
+
+pytestmark = pytest.mark.thorough
 
 _CONDUCTOR = """
 import random, sys, threading

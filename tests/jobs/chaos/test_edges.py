@@ -17,6 +17,8 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 async def pool(dsn: str) -> AsyncIterator[colonnade.Pool]:

@@ -15,6 +15,8 @@ from tests.jobs.chaos.scribe import Fate, Scribe
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.thorough
+
 
 class Lost:
     """A batch whose server does not answer."""

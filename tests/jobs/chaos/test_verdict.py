@@ -10,6 +10,8 @@ from tests.jobs.chaos import ledger, verdict
 from tests.jobs.chaos.ledger import Event
 from tests.jobs.chaos.plan import Mode, Plan
 
+pytestmark = pytest.mark.thorough
+
 LEASE = 1.0
 
 

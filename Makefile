@@ -93,7 +93,7 @@ INTERRUPTED := $(addprefix tests/unit/test_transport_blocking.py::test_interrupt
     amid_a_stream anywhere)
 
 coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=1)
-	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(if $(THOROUGH),,$(USUAL)) \
+	@$(PY) -m tools.check.coverage $(TEST_PROCESSES) $(if $(THOROUGH),,$(USUAL)) \
 	    $(addprefix --ignore=,$(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
@@ -103,11 +103,11 @@ test-long: soak soak-serve chaos-hour differential faults leaks sanitize sanitiz
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 
 servers: build ## Download other PostgreSQL versions and PgBouncer, to test against
-	@tools/fetch-pgbouncer || echo "A newer PgBouncer cannot be downloaded: its tests will be skipped"
-	@$(PY) -m tools.test_servers --fetch
+	@tools/environments/fetch-pgbouncer || echo "A newer PgBouncer cannot be downloaded: its tests will be skipped"
+	@$(PY) -m tools.environments.servers --fetch
 
 test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
-	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
+	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.environments.servers $(SERVERS_ARGS)
 
 libraries: build ## Run other libraries on their usual driver and on Colonnade
 	@$(UV) sync --quiet $(SYNC) --group libraries || \
@@ -116,7 +116,7 @@ libraries: build ## Run other libraries on their usual driver and on Colonnade
 
 test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
 	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART))' \
-	    TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
+	    TEST_ARGS="$(TEST_ARGS)" tools/environments/test-pythons $(PYTHONS)
 
 bench: release drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
@@ -139,7 +139,7 @@ site: build ## Build the documentation site in build/site
 
 site-check: site ## Check the site: names, links, snippets, and every page in Chromium, if there is one
 	@$(PY) -m pytest -q tests/docs/test_site.py
-	@$(PY) -m tools.look_at_site build/site
+	@$(PY) -m tools.pages.look_at_site build/site
 
 build: $(BUILT) ## Make .venv with all packages, and build the extension for work
 
@@ -151,12 +151,12 @@ format: $(BUILT) ## Format Rust and Python, fix what the linter can fix
 	@$(PY) -m ruff format --quiet .
 
 sync: $(BUILT) ## Generate error classes, the blocking API, tables of types, notices
-	@$(PY) -m tools.sqlstates
+	@$(PY) -m tools.generate.sqlstates
 	@$(PY) -m tools.unasync
-	@$(PY) -m tools.type_table
-	@$(PY) -m tools.accepted_differences
-	@$(PY) -m tools.notices
-	@$(PY) -m tools.index_page
+	@$(PY) -m tools.generate.type_table
+	@$(PY) -m tools.generate.accepted_differences
+	@$(PY) -m tools.generate.notices
+	@$(PY) -m tools.generate.index_page
 
 rust-test: | need-cargo ## Run the Rust tests
 	@cargo test --quiet --workspace
@@ -165,7 +165,7 @@ drain: | need-cargo ## Build the program that reads a socket and discards the by
 	@cargo build --quiet --release -p colonnade-drain
 
 fuzz: | need-cargo ## Fuzz the code that reads a server's bytes: FUZZ_SECONDS=60 each, FUZZ_TARGETS
-	@tools/fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ_TARGETS)
+	@tools/check/fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ_TARGETS)
 
 soak: build ## Cancel, kill, interrupt and restart for a long time: SOAK_OPERATIONS=100000 each, SOAK_SEED
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
@@ -194,51 +194,51 @@ release-tools: build
 	@$(UV) sync --quiet $(SYNC) --group release
 
 wheels: release-tools ## Build the wheels and the sdist into dist (WHEELS_ARGS="--pythons 3.14 --targets ...")
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels $(WHEELS_ARGS)
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.release.wheels $(WHEELS_ARGS)
 
 wheels-twice: release-tools ## Build a wheel in two clones, and compare the bytes
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels --twice $(WHEELS_ARGS)
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.release.wheels --twice $(WHEELS_ARGS)
 
 newcomer: $(TOOLS_STAMP) ## Install a wheel of dist in an empty environment; run README, tutorial, notebook, examples
-	@.tools/bin/python -m tools.newcomer $(NEWCOMER_ARGS)
+	@.tools/bin/python -m tools.release.newcomer $(NEWCOMER_ARGS)
 
 wheel-aarch64: build ## Run the wheel for ARM of dist under emulation, against a real server
-	@$(PY) -m tools.aarch64
+	@$(PY) -m tools.release.aarch64
 
 sbom: build ## Write the bill of materials of the wheels in dist, to build/release
-	@$(PY) -m tools.sbom
+	@$(PY) -m tools.release.sbom
 
 workflows: build ## Check the workflow of hosted CI, with actionlint where it is installed
 	@$(PY) -m pytest -q tests/release/test_workflow.py
 
 release-cut: build ## Move the unreleased changes to the project's version, in CHANGELOG.md
-	@$(PY) -m tools.changelog cut
+	@$(PY) -m tools.release.changelog cut
 
 release-notes: build ## Print the text of the release: its section of CHANGELOG.md
-	@$(PY) -m tools.changelog show
+	@$(PY) -m tools.release.changelog show
 
 # Builds a wheel itself if dist has none.
 release-check: release-tools audit ## Check what dist holds, versions, licences, metadata (RELEASE_ARGS=--trial)
 	@$(PY) -m pytest -q tests/release
-	@$(PY) -m tools.release_check $(RELEASE_ARGS)
+	@$(PY) -m tools.release.check $(RELEASE_ARGS)
 
 test-bounds: build ## Test the oldest and newest libraries that we allow (BOUNDS_ARGS="/path/to/python3.13")
-	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL)' $(PY) -m tools.bounds $(BOUNDS_ARGS)
+	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL)' $(PY) -m tools.environments.bounds $(BOUNDS_ARGS)
 
 audit: $(TOOLS_STAMP) ## Check licences and known vulnerabilities of dependencies
-	@tools/audit
+	@tools/check/audit
 
 leaks: build ## Let everything fail 10,000 times, and look for leaks (LEAK_FAILURES)
 	@LEAK_FAILURES=$${LEAK_FAILURES:-10000} $(PY) -m pytest -q tests/leaks
 
 sanitize: | need-cargo ## Run the Rust tests under the address sanitizer
-	@tools/sanitize
+	@tools/check/sanitize
 
 sanitize-extension: build ## Run Python tests on an extension with the address sanitizer (TEST_ARGS)
-	@tools/sanitize-extension $(TEST_ARGS)
+	@tools/check/sanitize-extension $(TEST_ARGS)
 
 miri: | need-cargo ## Run the tests of unsafe code under Miri, from nightly Rust
-	@tools/miri
+	@tools/check/miri
 
 lock: $(TOOLS_STAMP) ## Update uv.lock and Cargo.lock to the newest versions
 	@$(UV) lock --upgrade
@@ -263,7 +263,7 @@ lint: $(BUILT)
 
 types: $(BUILT)
 	@$(PY) -m mypy --no-error-summary
-	@$(PY) -m mypy.stubtest --allowlist tools/stubtest-allowlist.txt --ignore-unused-allowlist colonnade._core
+	@$(PY) -m mypy.stubtest --allowlist tools/check/stubtest-allowlist.txt --ignore-unused-allowlist colonnade._core
 
 pyright: $(BUILT)
 	@$(PY) -m pyright --pythonpath $(PY)
@@ -273,12 +273,12 @@ tidy: $(BUILT)
 
 drift: $(BUILT)
 	@$(UV) lock --quiet --check
-	@$(PY) -m tools.sqlstates --check
+	@$(PY) -m tools.generate.sqlstates --check
 	@$(PY) -m tools.unasync --check
-	@$(PY) -m tools.type_table --check
-	@$(PY) -m tools.accepted_differences --check
-	@$(PY) -m tools.notices --check
-	@$(PY) -m tools.index_page --check
+	@$(PY) -m tools.generate.type_table --check
+	@$(PY) -m tools.generate.accepted_differences --check
+	@$(PY) -m tools.generate.notices --check
+	@$(PY) -m tools.generate.index_page --check
 
 # What each stamp stands for: the packages of the demo, those of every other task, and the extension
 # of a profile. The package holds one extension at a time, so each removes the other's stamp.
@@ -300,10 +300,10 @@ $(PACKAGES): $(DEMO_PACKAGES)
 	@touch $@
 
 $(TOOLS_STAMP):
-	@python=$$(tools/find-python) && rm -rf .tools && "$$python" -m venv .tools
+	@python=$$(tools/environments/find-python) && rm -rf .tools && "$$python" -m venv .tools
 	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $@
 
 .PHONY: need-cargo
 need-cargo:
-	@python=$$(tools/find-python) && "$$python" tools/build_backend.py
+	@python=$$(tools/environments/find-python) && "$$python" tools/environments/build_backend.py

@@ -18,7 +18,7 @@ from colonnade.embedded._binaries import BIN_VARIABLE
 from tests.support import older_servers, releases
 from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
 from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
-from tools import budget
+from tools.check import budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

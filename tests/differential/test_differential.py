@@ -11,7 +11,7 @@ from tests.differential.run import Case, Tally, faults, run, shown
 from tests.differential.ways_in import WAYS_IN
 from tests.differential.ways_out import WAYS_OUT
 from tests.differential.world import SETTINGS, World
-from tools import accepted_differences
+from tools.generate import accepted_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import browser, docs_snippets, look_at_site
+from tools.pages import browser, docs_snippets, look_at_site
 from website import fences, reference
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.disque.fake.cluster import FakeCluster
-from tools import docs_snippets
+from tools.pages import docs_snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = docs_snippets.pages(ROOT)
@@ -147,7 +147,7 @@ def write_page(folder: Path, text: str) -> Path:
 def test_a_notebook_shows_what_it_says(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLONNADE_DSN", dsn)
     # In a process of its own, where Jupyter's warnings are not ours.
-    check = [sys.executable, "-m", "tools.notebooks", "--check"]
+    check = [sys.executable, "-m", "tools.pages.notebooks", "--check"]
     ran = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 

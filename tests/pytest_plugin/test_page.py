@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools import docs_snippets
+from tools.pages import docs_snippets
 
 if TYPE_CHECKING:
     from tests.pytest_plugin.conftest import Project

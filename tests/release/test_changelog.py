@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import changelog
-from tools.changelog import ChangelogError
+from tools.release import changelog
+from tools.release.changelog import ChangelogError
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = "# Changelog\n\nWhat users notice.\n\n"

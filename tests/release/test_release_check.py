@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tools import index_page, notices, release_check
-from tools.release_check import Check, Release
+from tools.generate import index_page, notices
+from tools.release import check as release_check
+from tools.release.check import Check, Release
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "1.2.3"
@@ -346,4 +347,6 @@ def test_index_page() -> None:
 def test_the_checkout_itself() -> None:
     """What needs no tool and no wheel holds at every commit."""
     assert faults(release_check.versions_agree, Release(ROOT, (), ())) == ""
-    subprocess.run([sys.executable, "-m", "tools.index_page", "--check"], cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tools.generate.index_page", "--check"], cwd=ROOT, check=True
+    )

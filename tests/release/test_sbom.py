@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools import sbom
+from tools.release import sbom
 
 LOCK = "".join(
     f'[[package]]\nname = "{name}"\nversion = "{version}"\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools import wheel_tour
+from tools.release import wheel_tour
 
 if TYPE_CHECKING:
     import pytest

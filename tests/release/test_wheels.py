@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools import wheels
+from tools.release import wheels
 
 if TYPE_CHECKING:
     import pytest

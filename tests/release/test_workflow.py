@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tools import wheels
+from tools.release import wheels
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = ROOT / ".github" / "workflows" / "release.yml"
@@ -67,7 +67,7 @@ def test_every_task_that_is_called_exists() -> None:
 
 def test_modules_and_files_that_are_called_exist() -> None:
     for job in JOBS:
-        for name in re.findall(r"-m (tools\.\w+)|(tools/\w+\.py)", scripts(job)):
+        for name in re.findall(r"-m (tools(?:\.\w+)+)|(tools/[\w/]+\.py)", scripts(job)):
             path = name[1] or f"{name[0].replace('.', '/')}.py"
             assert (ROOT / path).exists()
 

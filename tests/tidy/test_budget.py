@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import budget
+from tools.check import budget
 
 ROOT = Path(__file__).resolve().parents[2]
 

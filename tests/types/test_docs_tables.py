@@ -15,7 +15,7 @@ from tests.types import oracle
 from tests.types.test_every_type import OUTPUT_ONLY
 from tests.types.test_schema import CASTS, TEXTS
 from tests.types.test_type_table import MADE_OTHERWISE
-from tools import type_table
+from tools.generate import type_table
 
 if TYPE_CHECKING:
     from colonnade import Columns

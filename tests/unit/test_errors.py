@@ -44,7 +44,7 @@ def copied(item: Item) -> Item:
 
 
 def test_generated_module_is_up_to_date() -> None:
-    tool = ROOT / "tools" / "sqlstates.py"
+    tool = ROOT / "tools" / "generate" / "sqlstates.py"
     run = subprocess.run(
         [sys.executable, tool, "--check"], capture_output=True, text=True, check=False
     )

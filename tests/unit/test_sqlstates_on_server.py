@@ -7,7 +7,7 @@ from pathlib import Path
 import colonnade.sync
 from colonnade.errors import PostgresError, error_class
 
-LIST = Path(__file__).resolve().parents[2] / "tools" / "errcodes.tsv"
+LIST = Path(__file__).resolve().parents[2] / "tools" / "generate" / "errcodes.tsv"
 
 # PostgreSQL 17 removed the condition with its setting.
 GONE = {"snapshot_too_old": 17}

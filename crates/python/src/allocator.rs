@@ -30,7 +30,7 @@ const PAGE_ALIGN: usize = 4096;
 pub(crate) struct ColumnMemory;
 
 fn is_large(layout: &Layout) -> bool {
-    // Sanitizers cannot see mappings: see tools/sanitize.
+    // Sanitizers cannot see mappings: see tools/check/sanitize.
     cfg!(all(target_os = "linux", not(sanitized)))
         && layout.size() >= LARGE_BYTES
         && layout.align() <= PAGE_ALIGN

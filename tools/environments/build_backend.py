@@ -2,7 +2,9 @@
 
 An older cargo cannot even read the manifests, and its error names no version that can.
 
-    python tools/build_backend.py    asks the same for make, and whether there is a cargo at all
+    python tools/environments/build_backend.py
+
+asks the same for make, and whether there is a cargo at all.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _GET = (
     "`rustup update stable` brings a newer one. Without rustup: https://rustup.rs, or a package of"
     " the system with at least that version."

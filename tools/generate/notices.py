@@ -4,8 +4,8 @@ Most licences require that their text accompanies the code. If a crate offers se
 chosen, because it is the simplest to fulfil. Crates only under the Apache licence share the
 project's own LICENSE and add their NOTICE. All texts come from the crates' sources.
 
-    python -m tools.notices            write the file
-    python -m tools.notices --check    fail when it is not up to date
+    python -m tools.generate.notices            write the file
+    python -m tools.generate.notices --check    fail when it is not up to date
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "THIRD-PARTY-NOTICES"
 WHEEL = "colonnade-python"
 PLATFORM = "x86_64-unknown-linux-gnu"
 HEAD = """\
 The wheel of Colonnade holds code of the crates below, by their licences. Colonnade itself is under
 the Apache License, Version 2.0, whose text is in the file LICENSE; where a crate is under that
-licence alone, this text is meant. Made by tools/notices.py.
+licence alone, this text is meant. Made by tools/generate/notices.py.
 """
 APACHE = "Apache-2.0"
 

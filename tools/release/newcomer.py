@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # Packages that the examples import in addition to the extras.
 BESIDES = (
     *("duckdb", "fastapi", "httpx2", "ipykernel", "matplotlib", "nbclient", "nbformat"),
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 
 def main() -> int:
     """Take every step, and print the table; return 1 if one failed."""
-    parser = argparse.ArgumentParser(prog="tools.newcomer", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.release.newcomer", description=__doc__)
     parser.add_argument("wheel", type=Path, nargs="?", help="default: the matching one in dist")
     parser.add_argument("--python", default=sys.executable, help="the interpreter (default: ours)")
     asked = parser.parse_args()
@@ -122,7 +122,7 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
     own = str(place.bin / "python")
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     where = "import colonnade, sys; assert colonnade.__file__.startswith(sys.prefix)"
-    tools = str(ROOT / "tools")
+    tools = str(ROOT / "tools" / "pages")
     notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
     examples = sorted((ROOT / "examples").glob("*.py"))
     return [

@@ -1,4 +1,6 @@
-"""Runs every layer of an installed wheel against a server: ``python tools/wheel_tour.py DSN``.
+"""Runs every layer of an installed wheel against a server.
+
+    python tools/release/wheel_tour.py DSN
 
 It needs the wheel and the standard library alone, so it runs where few other packages do: under
 musl, on Windows, under emulation. The other platforms run `make newcomer`.

@@ -4,8 +4,8 @@ An index shows only this one text, where a link to a file of the repository lead
 project names its repository's address, such links lead there, to the release's tag; otherwise only
 their words remain, and pictures are left out.
 
-    python -m tools.index_page            write the file
-    python -m tools.index_page --check    fail when it is not up to date
+    python -m tools.generate.index_page            write the file
+    python -m tools.generate.index_page --check    fail when it is not up to date
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "README-package-index.md"
 ADDRESS = "Repository"
-HEAD = "<!-- Generated from README.md by tools/index_page.py. -->\n\n"
+HEAD = "<!-- Generated from README.md by tools/generate/index_page.py. -->\n\n"
 WITHOUT_ADDRESS = (
     "\n\nThe pages, programs and folders that this text names are in the project's repository.\n"
 )

@@ -22,7 +22,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 # glibc 2.17 is the oldest that Rust's standard library supports, and a newer one would gain
@@ -48,7 +48,7 @@ NOT_INHERITED = (
 
 def main() -> int:
     """Build, or build twice and compare."""
-    parser = argparse.ArgumentParser(prog="tools.wheels", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.release.wheels", description=__doc__)
     parser.add_argument("--pythons", nargs="+", default=PYTHONS, metavar="X.Y")
     parser.add_argument(
         "--targets", nargs="+", default=tuple(PLATFORMS), choices=(*PLATFORMS, *ELSEWHERE)

@@ -1,7 +1,7 @@
 """Runs the notebooks of docs/ in a kernel of ipykernel, and keeps what they show.
 
-    python -m tools.notebooks            run them, and write what they show
-    python -m tools.notebooks --check    run them, and fail where they show something else
+    python -m tools.pages.notebooks            run them, and write what they show
+    python -m tools.pages.notebooks --check    run them, and fail where they show something else
 
 Pictures are compared by their kind alone: their bytes depend on versions and fonts.
 """
@@ -18,20 +18,21 @@ from typing import Any
 import nbclient
 import nbformat
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 CELL_WITHIN_S = 300
 
 
 def main() -> int:
     """Run every notebook; return 1 if one shows something else than it has."""
-    parser = argparse.ArgumentParser(prog="tools.notebooks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.pages.notebooks", description=__doc__)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     stale = [path for path in sorted(NOTEBOOKS.glob("*.ipynb")) if not _kept(path, check=check)]
     for path in stale:
         print(
-            f"{path.relative_to(ROOT)} is out of date: python -m tools.notebooks", file=sys.stderr
+            f"{path.relative_to(ROOT)} is out of date: python -m tools.pages.notebooks",
+            file=sys.stderr,
         )
     return bool(stale)
 

@@ -26,9 +26,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tools import changelog
+from tools.release import changelog
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 UV = ROOT / ".tools" / "bin" / "uv"
 BUILT = ROOT / "build" / "release"
 WHEEL_BYTES_MAX = 6_000_000
@@ -127,7 +127,7 @@ def every_python_has_wheels(release: Release) -> Iterable[str]:
 
 def licences_are_current(release: Release) -> Iterable[str]:
     """The notices are those of the crates that are linked, and each wheel has the texts."""
-    command = [sys.executable, "-m", "tools.notices", "--check"]
+    command = [sys.executable, "-m", "tools.generate.notices", "--check"]
     yield from _faults_of(command, release.root)
     for wheel in release.wheels:
         with zipfile.ZipFile(wheel) as packed:
@@ -237,7 +237,7 @@ def stubs_agree(release: Release) -> Iterable[str]:
     if not fitting:
         yield f"no wheel is for this machine and Python: stubs were not compared ({own.strip('-')})"
     for wheel in fitting[:1]:
-        allowed = ["--allowlist", str(release.root / "tools" / "stubtest-allowlist.txt")]
+        allowed = ["--allowlist", str(release.root / "tools/check/stubtest-allowlist.txt")]
         with tempfile.TemporaryDirectory() as empty:
             yield from _faults_of(
                 [
@@ -267,7 +267,9 @@ def description_reads_well(release: Release) -> Iterable[str]:
     # Installed by the group `release` alone.
     from readme_renderer import markdown
 
-    yield from _faults_of([sys.executable, "-m", "tools.index_page", "--check"], release.root)
+    yield from _faults_of(
+        [sys.executable, "-m", "tools.generate.index_page", "--check"], release.root
+    )
     for wheel in release.wheels:
         with zipfile.ZipFile(wheel) as packed:
             (name,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
@@ -394,7 +396,7 @@ def built(folder: Path) -> Release:
 
 def main() -> int:
     """Run every check, and say what is wrong."""
-    parser = argparse.ArgumentParser(prog="tools.release_check", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.release.check", description=__doc__)
     parser.add_argument("--trial", action="store_true", help="before the release is prepared")
     asked = parser.parse_args()
     release = built(ROOT / "dist")

@@ -1,9 +1,9 @@
 """Downloads other versions of PostgreSQL, and runs the suite against each of them.
 
-    python -m tools.test_servers --fetch        download missing versions and stop python -m
-    tools.test_servers                run the suite against every version python -m
-    tools.test_servers 13 16 -- -x    run it against some, with arguments for pytest python -m
-    tools.test_servers 13 -- tests/async/test_copy.py
+    python -m tools.environments.servers --fetch        download missing versions and stop
+    python -m tools.environments.servers                run the suite against every version
+    python -m tools.environments.servers 13 16 -- -x    run it against some; the rest is pytest's
+    python -m tools.environments.servers 13 -- tests/async/test_copy.py
 
 Without paths, it runs the tests that talk to a server. A failure with one version does not stop
 the others. At the end, a line for each version gives the result, with its failed tests below.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.support import releases
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = [
     f"tests/{name}"
     for name in (

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from colonnade import embedded
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "aarch64"
 RELEASE, PYTHON, TAG = "bookworm", "python3.11", "cp311"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-TOUR = ROOT / "tools" / "wheel_tour.py"
+TOUR = ROOT / "tools" / "release" / "wheel_tour.py"
 
 
 def main() -> int:

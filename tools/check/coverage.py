@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "coverage"
 TREE = BUILT / "tree"
 PROFILES = BUILT / "profiles"

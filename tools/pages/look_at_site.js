@@ -1,4 +1,4 @@
-// What tools/look_at_site.py asks of each page, once it is loaded.
+// What tools/pages/look_at_site.py asks of each page, once it is loaded.
 (async () => {
   const complaints = [];
   // The page has followed a change of its width and scheme.

@@ -1,8 +1,8 @@
 """Reads CHANGELOG.md, and cuts a release in it.
 
-    python -m tools.changelog show            print what the version of pyproject.toml changes
-    python -m tools.changelog show 0.1.0      print what this version changes
-    python -m tools.changelog cut             move the unreleased changes to the project's version
+    python -m tools.release.changelog show          print what pyproject.toml's version changes
+    python -m tools.release.changelog show 0.1.0    print what this version changes
+    python -m tools.release.changelog cut           move the unreleased changes to that version
 
 The printed text is that of the release. A version may be cut again until it has its tag: further
 changes join its section, which gets the new date.
@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CHANGELOG = ROOT / "CHANGELOG.md"
 UNRELEASED = "Unreleased"
 #: The kinds of changes, in the order of a section.
@@ -125,7 +125,7 @@ def _cut_here(version: str, date: dt.date) -> None:
 def main() -> None:
     """Print a section, or cut one."""
     parser = argparse.ArgumentParser(
-        prog="tools.changelog", description="Read the changelog, or cut a release in it."
+        prog="tools.release.changelog", description="Read the changelog, or cut a release in it."
     )
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     parser.add_argument("task", choices=("show", "cut"))

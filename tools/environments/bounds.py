@@ -21,7 +21,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "bounds"
 UV = ROOT / ".tools" / "bin" / "uv"
 LOWEST, NEWEST = "lowest-direct", "highest"
@@ -72,7 +72,7 @@ class Run(NamedTuple):
 
 def main(arguments: Sequence[str]) -> int:
     """Install and test each end, and print a line for each at the end."""
-    parser = argparse.ArgumentParser(prog="tools.bounds", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.environments.bounds", description=__doc__)
     parser.add_argument(
         "pythons", nargs="*", type=Path, help="of the newest libraries, beside ours"
     )

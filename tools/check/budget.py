@@ -1,6 +1,6 @@
 """Prints what the tests and the stages took, beside their budget in CONTRIBUTING.md.
 
-    python -m tools.budget build=88 rust-test=120
+    python -m tools.check.budget build=88 rust-test=120
 
 prints the stages of `.ci/run`, the slowest first. pytest prints the folders of tests, as a plugin
 that `tests/conftest.py` registers. Nothing fails by a clock: a change that needs more seconds than
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "CONTRIBUTING.md"
 #: The titles of the first columns of the two tables.
 FOLDERS, STAGES = "folder of tests", "stage"

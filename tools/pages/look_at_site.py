@@ -4,7 +4,7 @@ Each page is opened at the width of a phone and of a desk, in the light and in t
 complaint is: the page scrolls sideways, text leaves its box, a picture is missing, a script fails,
 an address is not found, something is fetched from another host.
 
-    python -m tools.look_at_site [build/site] [--shots DIR] [--only tutorial.html ...]
+    python -m tools.pages.look_at_site [build/site] [--shots DIR] [--only tutorial.html ...]
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tools.browser import Browser, Page, installed
+from tools.pages.browser import Browser, Page, installed
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = {"phone": 390, "desk": 1440}
 HEIGHT = 900
 #: What the system asks for, and the name of the scheme.
@@ -43,7 +43,7 @@ class Complaint(NamedTuple):
 
 def main() -> int:
     """Look at all pages, and print the complaints; return 1 if there are any."""
-    parser = argparse.ArgumentParser(prog="tools.look_at_site", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.pages.look_at_site", description=__doc__)
     parser.add_argument("site", type=Path, nargs="?", default=ROOT / "build" / "site")
     parser.add_argument("--shots", type=Path, help="write pictures of the pages to this folder")
     parser.add_argument("--only", nargs="+", help="look at these pages only")

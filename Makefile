@@ -51,7 +51,7 @@ MAKEFLAGS += --no-print-directory
         libraries site site-check leaks sanitize sanitize-extension miri chaos chaos-hour soak soak-serve differential bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools release-cut release-notes sbom workflows wheels wheels-twice wheel-aarch64 newcomer \
-        release-check test-bounds
+        release-check test-bounds house
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -267,6 +267,9 @@ types: $(BUILT)
 
 pyright: $(BUILT)
 	@$(PY) -m pyright --pythonpath $(PY)
+
+house: $(BUILT) ## Count the package's rooms, floors, arrows and circles, and lines by language
+	@$(PY) -m tools.check.house
 
 tidy: $(BUILT)
 	@$(PY) -m pytest -q tests/tidy

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-import functools
 import graphlib
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tools.check import house
+from tools.check.house import imported_modules, python_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "colonnade"
@@ -46,7 +43,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
 }
 ORDER = [room for rooms in FLOORS.values() for room in rooms]
 DOORS = {room for floor, rooms in FLOORS.items() if floor.startswith("doors") for room in rooms}
-FOLDERS = {room.split(".")[0] for room in ORDER if "." in room}
 # Doors see public names, and these: all compose SQL and read a caller's name of a table by the same
 # functions, all but asyncpg's make the dates of a connection exact, and what a door copies for
 # itself is plain.
@@ -174,40 +170,8 @@ CORE_REFUSES = re.compile(
 )
 
 
-def room_named(parts: Sequence[str]) -> str:
-    """The room of a path below the package, or of a dotted name."""
-    first, *rest = [part.removesuffix(".py") for part in parts]
-    return f"{first}.{rest[0]}" if first in FOLDERS and rest and rest[0] != "__init__" else first
-
-
-def room_of(path: Path) -> str:
-    return room_named(path.relative_to(PACKAGE).parts)
-
-
-def imported_modules(path: Path, tree: ast.AST) -> set[str]:
-    """Absolute dotted names of all imports; for `from a import b`, `a.b`."""
-    package = ("colonnade", *path.relative_to(PACKAGE).parent.parts)
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*base, *filter(None, [node.module])))
-            names |= {f"{module}.{alias.name}" for alias in node.names}
-    return names
-
-
-@functools.cache
-def python_files() -> list[tuple[Path, ast.Module]]:
-    return [(path, ast.parse(path.read_text("utf-8"))) for path in sorted(PACKAGE.rglob("*.py"))]
-
-
-def rooms_imported(path: Path, tree: ast.Module) -> set[str]:
-    """Rooms below `colonnade`, without the file's own; public names of the faces are none."""
-    parts = [name.split(".") for name in imported_modules(path, tree)]
-    rooms = {room_named(name[1:]) for name in parts if name[0] == "colonnade" and name[1:]}
-    return rooms & {*ORDER} - {room_of(path)}
+HOUSE = house.Rooms(ORDER)
+room_of, rooms_imported = HOUSE.of, HOUSE.imported
 
 
 def allowed(path: Path, room: str) -> bool:
@@ -272,7 +236,7 @@ def test_importing_the_package_imports_no_library() -> None:
 
 
 def test_every_room_is_on_one_floor() -> None:
-    there = {room_of(path) for path in PACKAGE.rglob("*.py")} - FACES - FOLDERS | {"_core"}
+    there = {room_of(path) for path in PACKAGE.rglob("*.py")} - FACES - HOUSE.folders | {"_core"}
     assert len(ORDER) == len(set(ORDER))
     assert set(ORDER) == there
     named = {*SUBJECTS, *SOCKET_ROOMS, *OPEN_TO_DOORS, *KEEPERS_OF_PEP_249}
@@ -282,11 +246,7 @@ def test_every_room_is_on_one_floor() -> None:
 
 def test_few_entries_stand_in_the_package() -> None:
     """One is kept free."""
-    tracked = subprocess.run(
-        ["git", "ls-files", "colonnade"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    entries = {line.split("/")[1] for line in tracked.stdout.splitlines()}
-    assert len(entries) < ENTRIES_MOST
+    assert len(house.entries()) < ENTRIES_MOST
 
 
 def opens_sockets(path: Path, tree: ast.Module) -> bool:

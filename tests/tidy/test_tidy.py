@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.check.house import is_generated
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FILE_LINES_MAX = 600
@@ -19,10 +21,6 @@ ARCHITECTURE_LINES_MAX = 200
 
 # Directories that tasks and tools create in a checkout.
 MADE_FOLDERS = {"target", "build", "dist", "site", "__pycache__", "node_modules"}
-# The mark near the top of a generated file, which has no size limit of its own.
-GENERATED = re.compile(r"^(?:# )?Generated (?:by|from) ", re.MULTILINE)
-GENERATED_WITHIN_LINES = 5
-
 REGISTRIES = (
     "https://pypi.org/",
     "https://files.pythonhosted.org/",
@@ -57,16 +55,12 @@ def numbered_lines(path: Path) -> list[tuple[int, str]]:
     return list(enumerate(path.read_text("utf-8").splitlines(), 1))
 
 
-def is_generated(path: Path) -> bool:
-    top = (line for _, line in numbered_lines(path)[:GENERATED_WITHIN_LINES])
-    return bool(GENERATED.search("\n".join(top)))
-
-
 def test_files_are_short() -> None:
     long = [
         f"{name_of(path)}: {count} lines"
         for path in tracked(".py", ".pyi", ".rs")
-        if (count := len(numbered_lines(path))) > FILE_LINES_MAX and not is_generated(path)
+        if (count := len(numbered_lines(path))) > FILE_LINES_MAX
+        and not is_generated(path.read_text("utf-8"))
     ]
     assert not long
 

@@ -1,11 +1,12 @@
 """Runs all benchmarks, and writes docs/performance.md from their results.
 
-    python -m benches.performance                    # a quarter of an hour, quiet machine python
-    -m benches.performance --scale 0.1        # a tenth of the rows, in a few minutes python -m
-    benches.performance --only hold,pool   # repeat some steps, then write the whole page python -m
-    benches.performance --only ""          # write only the page, from existing files
+    python -m benches.performance                       # a quarter of an hour, quiet machine
+    python -m benches.performance --scale 0.1           # a tenth of the rows, in a few minutes
+    python -m benches.performance --only hold,pool      # repeat some steps, write the whole page
+    python -m benches.performance --only ""             # write only the page, from what is kept
 
-Each step is a separate program that writes `results.json` to a folder of its name.
+Each step is a separate program that writes `results.json` to a folder of its name. From these files
+come the pictures, and the figures that are kept; from those the page.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benches.files import whole_file
-from benches.instructions import __main__ as instructions, figures
+from benches.instructions import __main__ as instructions, figures as instruction_counts
 from benches.performance import page, plots
+from benches.performance.kept import kept
 from benches.shapes import NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "benches/results/performance"
+RESULTS = ROOT / "build/performance"
+FIGURES = ROOT / "benches/performance/figures.json"
 PAGE = ROOT / "docs/performance.md"
 OWN = "colonnade-columns,colonnade-columns-uvloop,colonnade-columns-sync"
 STREAM_ROWS = 50_000_000
@@ -75,6 +78,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="A,B", help="the steps to run; default: all")
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the day to note in the results")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument("--figures", type=Path, default=FIGURES, metavar="FILE")
     parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE")
     arguments = parser.parse_args(words)
     known = steps(arguments.scale, arguments.rounds, arguments.date)
@@ -82,36 +86,39 @@ def main(words: Sequence[str] | None = None) -> int:
     if unknown := set(chosen) - set(known):
         parser.error(f"no step is called {unknown.pop()!r}; there are {', '.join(known)}")
     failed = [name for name in chosen if not _ran(name, known[name], arguments.results)]
-    written = make_page(arguments.results, arguments.page)
+    written = make_page(read(arguments.results), arguments.figures, arguments.page)
     print(f"performance: wrote {arguments.page} and {len(written)} pictures")
     if failed:
         print(f"performance: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def make_page(directory: Path, path: Path) -> list[str]:
-    """Write the page and its pictures from the existing results."""
-    results = read(directory)
+def make_page(results: dict[str, Any], figures: Path, path: Path) -> list[str]:
+    """Draw the pictures of the steps that ran, keep their figures, and write the page from all."""
     pictures = path.parent / page.PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     drawn = plots.draw_all(results, pictures)
     for old in pictures.glob("*.svg"):
-        if old.name not in drawn:
+        if old.name not in drawn and plots.step_of(old.name) in results:
             old.unlink()
+    known = json.loads(figures.read_text()) if figures.exists() else {}
+    known |= kept(results)
+    with whole_file(figures) as unfinished:
+        unfinished.write_text(json.dumps(known, indent=1) + "\n")
+    known["instructions"] = instruction_counts.read(instructions.EXPECTED)
+    flames = [name for name in plots.FLAMES if (pictures / name).exists()]
     with whole_file(path) as unfinished:
-        unfinished.write_text(page.page(results, drawn))
+        unfinished.write_text(page.page(known, flames))
     return drawn
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """Read the results of every step, and the recorded instruction counts."""
-    results: dict[str, Any] = {
+    """Read the results of every step that ran."""
+    return {
         name: json.loads(file.read_text())
         for name in steps(1.0, 1, None)
         if (file := directory / name / "results.json").exists()
     }
-    results["instructions"] = figures.read(instructions.EXPECTED)
-    return results
 
 
 def _ran(name: str, words: Sequence[str], results: Path) -> bool:

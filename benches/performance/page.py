@@ -19,8 +19,9 @@ _INTRODUCTION = """\
 # Performance
 
 This page compares the cost of Colonnade with other drivers, and shows what limits it. One command
-generates every figure and picture here from the files it leaves in `benches/results/performance`;
-nothing is written by hand. [benches/README.md](../benches/README.md) explains each measurement.
+generates every picture here from what it measures, and every figure from the file
+`benches/performance/figures.json`; nothing is written by hand.
+[benches/README.md](../benches/README.md) explains each measurement.
 
     make performance
 
@@ -98,7 +99,7 @@ _INSTRUCTIONS_SHOWN = (
 )
 
 
-def page(results: Results, pictures: Sequence[str]) -> str:
+def page(results: Results, flames: Sequence[str]) -> str:
     """Return the page for the measurements; a part without figures is left out."""
     parts = [_INTRODUCTION]
     makers: dict[str, tuple[Callable[[Results], Iterator[str]], ...]] = {
@@ -118,7 +119,6 @@ def page(results: Results, pictures: Sequence[str]) -> str:
     for name, of_step in makers.items():
         if name in results:
             parts += [text for maker in of_step for text in maker(results)]
-    flames = [name for name in pictures if name.startswith("flame-")]
     if flames:
         parts += ["## Flame graphs", _FLAMES]
         parts += [f"![Flame graph of {_named(name)}]({PICTURES}/{name})" for name in flames]

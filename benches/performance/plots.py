@@ -25,6 +25,13 @@ TITLES = {
     "lineitem-columns": "lineitem, fetched as columns",
     "seed-rows": "seed, fetched as rows",
 }
+FLAMES = [f"flame-{name}.svg" for name in TITLES]
+_STEPS = {"bars": "suite", "sizes": "boxes", "flame": "split"}
+
+
+def step_of(picture: str) -> str | None:
+    """The step from whose results a picture is drawn."""
+    return _STEPS.get(picture.removesuffix(".svg").partition("-")[0])
 
 
 def draw_all(results: dict[str, Any], directory: Path) -> list[str]:

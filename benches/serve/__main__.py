@@ -33,7 +33,7 @@ from benches.serve import picture
 from benches.serve.exports import COLUMNS, WAYS
 from colonnade import embedded
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "serve"
+RESULTS = Path(__file__).resolve().parents[2] / "build" / "benches" / "serve"
 _PING_INTERVAL_S = 0.002
 _STALL_S = 3.0
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")

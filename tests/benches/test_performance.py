@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benches.performance import __main__ as performance, flame, page, stacks
+from benches.performance import __main__ as performance, flame, page, plots, stacks
 from benches.performance.goals import goals
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def test_the_page_says_what_the_files_say(results: dict[str, Any], tmp_path: Pat
     (tmp_path / "performance").mkdir()
     (tmp_path / "performance" / "bars-gone.svg").write_text("of an earlier run")
     written = tmp_path / "page.md"
-    words = ["--only", "", "--results", str(tmp_path / "results"), "--page", str(written)]
-    assert performance.main(words) == 0
+    words = ["--only", "", "--figures", str(tmp_path / "kept.json"), "--page", str(written)]
+    assert performance.main([*words, "--results", str(tmp_path / "results")]) == 0
     text = written.read_text()
     assert "| Colonnade columns | 1,040 | 1.04 | 1.0 | 1.10 |" in text
     assert "| broken | failed: no such thing | - | - | - |" in text
@@ -103,6 +103,19 @@ def test_the_page_says_what_the_files_say(results: dict[str, Any], tmp_path: Pat
     for name in pictures:
         assert f"(performance/{name})" in text
         ET.parse(tmp_path / "performance" / name)  # noqa: S314 - our own file
+    # Without the results, what is kept of them and the pictures make the same page.
+    assert performance.main([*words, "--results", str(tmp_path / "gone")]) == 0
+    assert written.read_text() == text
+    assert {path.name for path in (tmp_path / "performance").iterdir()} == pictures
+
+
+def test_the_published_page_says_what_is_kept() -> None:
+    """Except the instruction counts, which `make instructions-record` writes more often."""
+    known = json.loads(performance.FIGURES.read_text())
+    published = performance.PAGE.read_text()
+    assert {"suite", "hold", "small", "many"} <= known.keys()
+    made = page.page(known, plots.FLAMES)
+    assert [part for part in made.strip().split("\n\n") if part not in published] == []
 
 
 def test_a_missed_goal_is_reported(results: dict[str, Any]) -> None:

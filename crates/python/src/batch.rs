@@ -22,10 +22,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
 pub(crate) use self::replaced::array;
-use crate::arrow_import;
-use crate::arrow_names::field_type_name;
-use crate::codecs::Codecs;
+use crate::arrow::import;
+use crate::arrow::names::field_type_name;
 use crate::column::Column;
+use crate::types::codecs::Codecs;
 
 /// A result column: its PostgreSQL type and its Arrow type.
 #[pyclass(frozen, get_all, module = "colonnade._core")]
@@ -291,7 +291,7 @@ impl Batch {
         strings: &str,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
+        let wanted = requested_schema.map(import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
         let chunks = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
         let schema = chunks.first().map_or_else(|| self.table.schema().clone(), |c| c.schema());
@@ -310,7 +310,7 @@ impl Batch {
         strings: &str,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
+        let wanted = requested_schema.map(import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
         let schema = self.exported_schema(layout, wanted.as_ref()).map_err(export_error)?;
         let reader = fetched::Reader::new(next_batch, schema, layout, wanted);

@@ -16,9 +16,9 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::arrow_names::arrow_type_name;
-use crate::buffer::Buffer;
-use crate::codecs::Codecs;
+use crate::arrow::names::arrow_type_name;
+use crate::memory::buffer::Buffer;
+use crate::types::codecs::Codecs;
 use crate::values;
 
 /// A column of a batch.

@@ -16,9 +16,10 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arrow::foreign_column;
 use crate::batch::Batch;
-use crate::codecs::Codecs;
-use crate::{errors, foreign_column};
+use crate::errors;
+use crate::types::codecs::Codecs;
 
 /// The most bytes of one piece: a web server's loop copies it at once.
 const PIECE_BYTES_MAX: usize = 256 << 10;

@@ -21,9 +21,9 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
-use crate::allocator::filling;
 use crate::batch::Batch;
-use crate::buffer::Buffer;
+use crate::memory::allocator::filling;
+use crate::memory::buffer::Buffer;
 use results::Described;
 
 /// From this number of rows on, the interpreter is released: below it, that costs more than the

@@ -12,11 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::batch::Batch;
-use crate::codecs::Codecs;
 use crate::errors;
 use crate::record::RowClass;
 use crate::rows::{RecordSink, RowPlan};
 use crate::session::column_sink;
+use crate::types::codecs::Codecs;
 
 /// The size of a chunk, unless a single run of rows is larger.
 const CHUNK_BYTES: usize = 1024 * 1024;

@@ -5,51 +5,26 @@
 //! bytes; the Python package above defines the public API.
 
 mod adbc;
-mod allocator;
-mod arrow_column;
-mod arrow_import;
-mod arrow_names;
-mod arrow_series;
-mod arrow_shape;
+mod arrow;
 mod batch;
 mod block;
-mod buffer;
-mod catalog;
 mod class_names;
-mod codecs;
 mod column;
-mod conninfo;
-mod copy_records;
-mod copy_rows;
-mod create_types;
+mod copy;
 mod errors;
-mod foreign_buffer;
-mod foreign_column;
 mod formats;
 mod groups;
 mod held;
-mod inexact;
-mod lanes;
-mod moments;
-mod numpy_import;
+mod memory;
+mod observe;
 mod parameters;
-#[cfg(target_os = "linux")]
-mod pause_timer;
-mod pg_type;
-mod pump;
 mod record;
 mod rows;
 mod session;
 mod shown;
-mod sink;
-mod statement;
-mod stopwatch;
 mod structs;
-mod times;
-mod type_table;
+mod types;
 mod values;
-#[cfg(target_os = "linux")]
-mod watch;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -57,7 +32,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static MEMORY: allocator::ColumnMemory = allocator::ColumnMemory;
+static MEMORY: memory::allocator::ColumnMemory = memory::allocator::ColumnMemory;
 
 /// Raises ImportError in every interpreter of the process except the first that imported the
 /// module: the objects that are made once, such as classes, belong to that one. Older versions of
@@ -81,48 +56,48 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("__build_profile__", build_profile())?;
     module.add("ChangedError", module.py().get_type::<parameters::ChangedError>())?;
-    module.add_class::<arrow_column::ArrowColumn>()?;
+    module.add_class::<copy::column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
-    module.add_class::<inexact::Inexact>()?;
+    module.add_class::<values::inexact::Inexact>()?;
     module.add_class::<batch::Field>()?;
     module.add_class::<block::BlockEnd>()?;
-    module.add_class::<buffer::Buffer>()?;
-    module.add_class::<buffer::ReceiveWindow>()?;
-    module.add_class::<catalog::Catalogs>()?;
+    module.add_class::<memory::buffer::Buffer>()?;
+    module.add_class::<memory::buffer::ReceiveWindow>()?;
+    module.add_class::<types::catalog::Catalogs>()?;
     module.add_class::<column::Column>()?;
-    module.add_class::<copy_records::RecordEncoder>()?;
-    module.add_class::<copy_rows::ArrowSource>()?;
-    module.add_class::<copy_rows::CopyEncoder>()?;
+    module.add_class::<copy::records::RecordEncoder>()?;
+    module.add_class::<copy::rows::ArrowSource>()?;
+    module.add_class::<copy::rows::CopyEncoder>()?;
     module.add_class::<session::ManyArguments>()?;
 
-    module.add_class::<conninfo::ConnInfo>()?;
+    module.add_class::<session::conninfo::ConnInfo>()?;
     module.add_class::<held::HeldRows>()?;
     #[cfg(target_os = "linux")]
-    module.add_class::<pause_timer::PauseTimer>()?;
-    module.add_class::<pg_type::PgType>()?;
-    module.add_class::<pump::Pump>()?;
+    module.add_class::<observe::pause_timer::PauseTimer>()?;
+    module.add_class::<types::pg_type::PgType>()?;
+    module.add_class::<session::pump::Pump>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;
     module.add_class::<session::GssToken>()?;
     module.add_class::<session::Notice>()?;
     module.add_class::<session::Notification>()?;
-    module.add_class::<statement::Portal>()?;
-    module.add_class::<statement::Statement>()?;
-    module.add_class::<stopwatch::QueryTiming>()?;
+    module.add_class::<session::statement::Portal>()?;
+    module.add_class::<session::statement::Statement>()?;
+    module.add_class::<observe::stopwatch::QueryTiming>()?;
 
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     add_submodule(module, "formats", formats::fill)?;
     add_submodule(module, "groups", groups::fill)?;
-    add_submodule(module, "lanes", lanes::fill)?;
+    add_submodule(module, "lanes", observe::lanes::fill)?;
     add_submodule(module, "selection", batch::selected::fill)?;
     add_submodule(module, "structs", structs::fill)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]
-    add_submodule(module, "watch", watch::fill)?;
-    type_table::add_tables(module)?;
+    add_submodule(module, "watch", observe::watch::fill)?;
+    types::table::add_tables(module)?;
     parameters::add_functions(module)?;
-    times::add_functions(module)?;
+    values::times::add_functions(module)?;
     session::add_functions(module)
 }
 

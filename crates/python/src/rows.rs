@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 pub(crate) use self::plan::{RowPlan, RowPlans};
-use crate::codecs::Codecs;
 use crate::errors;
 use crate::record::{RecordBlock, RowClass};
+use crate::types::codecs::Codecs;
 use crate::values::{Cells, ValueError};
 
 /// Rows decoded at a time: their spans and records stay in the processor's cache.

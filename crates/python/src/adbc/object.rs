@@ -12,7 +12,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use crate::arrow_import::{self, BatchStream, Fault};
+use crate::arrow::import::{self, BatchStream, Fault};
 
 /// An object of `colonnade.adbc.driver`.
 pub(super) struct Object(Py<PyAny>);
@@ -60,7 +60,7 @@ impl Object {
     ) -> Result<Schema> {
         self.call(|object| {
             let capsule = call(object)?.call_method0("__arrow_c_schema__")?;
-            arrow_import::schema_of(capsule.cast::<PyCapsule>()?)
+            import::schema_of(capsule.cast::<PyCapsule>()?)
         })
     }
 

@@ -10,9 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyTuple};
 
 use super::Batch;
-use crate::arrow_names::arrow_type_name;
-use crate::foreign_buffer::copied;
-use crate::{arrow_series, class_names, numpy_import};
+use crate::arrow::names::arrow_type_name;
+use crate::arrow::numpy_import;
+use crate::arrow::series;
+use crate::class_names;
+use crate::memory::foreign_buffer::copied;
 
 /// A boolean for each row; NULL chooses no row.
 pub(super) fn mask(object: &Bound<'_, PyAny>, rows: usize) -> PyResult<BooleanArray> {
@@ -43,7 +45,7 @@ fn booleans(object: &Bound<'_, PyAny>) -> PyResult<BooleanArray> {
     if numpy_import::is_array(&array)? {
         return of_numpy(&array);
     }
-    match arrow_series::array(&array)? {
+    match series::array(&array)? {
         Some(array) => of_arrow(&array),
         None => Err(refused(&class_names::full(&object.get_type()))),
     }

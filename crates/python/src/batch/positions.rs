@@ -15,9 +15,11 @@ use pyo3::types::{PyBool, PyRange};
 
 use super::Batch;
 use super::masks::{check_flat, is_masked, items};
-use crate::arrow_names::arrow_type_name;
-use crate::foreign_buffer::copied;
-use crate::{arrow_series, class_names, numpy_import};
+use crate::arrow::names::arrow_type_name;
+use crate::arrow::numpy_import;
+use crate::arrow::series;
+use crate::class_names;
+use crate::memory::foreign_buffer::copied;
 
 /// The chosen rows.
 pub(super) enum Positions {
@@ -54,7 +56,7 @@ pub(super) fn positions(object: &Bound<'_, PyAny>, rows: usize) -> PyResult<Posi
     if numpy_import::is_array(&array)? {
         return of_numpy(&array, rows).map(Positions::Each);
     }
-    match arrow_series::array(&array)? {
+    match series::array(&array)? {
         Some(array) => of_arrow(&array, rows).map(Positions::Each),
         None => Err(refused(&class_names::full(&object.get_type()))),
     }

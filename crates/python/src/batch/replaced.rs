@@ -7,13 +7,14 @@ use arrow_schema::{Field, FieldRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::arrow::numpy_import;
+use crate::arrow::series;
 use crate::class_names;
-use crate::{arrow_series, numpy_import};
 
 /// The Arrow array of a codec's result for a whole column.
 pub(crate) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let values = numpy_import::without_index(values)?;
-    if let Some(array) = arrow_series::array(&values)? {
+    if let Some(array) = series::array(&values)? {
         return Ok(array);
     }
     if numpy_import::is_array(&values)?

@@ -15,9 +15,10 @@ use pyo3::pybacked::PyBackedBytes;
 use super::masks::mask;
 use super::positions::{Positions, positions};
 use super::{Batch, export_error, no_column};
-use crate::allocator::filling;
-use crate::arrow_column::ArrowColumn;
-use crate::{arrow_series, foreign_column};
+use crate::arrow::foreign_column;
+use crate::arrow::series;
+use crate::copy::column::ArrowColumn;
+use crate::memory::allocator::filling;
 
 /// The rows where a mask is true. It is a list of booleans, an array of NumPy, Arrow, pandas or
 /// Polars, or a batch of one column.
@@ -81,7 +82,7 @@ fn with_arrow(
     name: &str,
     source: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Batch>> {
-    let Some((field, array)) = arrow_series::described(source)? else { return Ok(None) };
+    let Some((field, array)) = series::described(source)? else { return Ok(None) };
     let field = field.with_name(name).with_nullable(true);
     batch.with_foreign(index, field, &array).map(Some)
 }

@@ -14,8 +14,10 @@ use pyo3::prelude::*;
 use super::plain::check_array_elements;
 use super::refusal::{Refusal, Step, indices};
 use super::scalars::is_foreign;
-use crate::arrow_import::check_by_owner;
-use crate::{arrow_series, class_names, numpy_import};
+use crate::arrow::import::check_by_owner;
+use crate::arrow::numpy_import;
+use crate::arrow::series;
+use crate::class_names;
 
 /// The library an array comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub(super) fn push(
             None => Ok(false),
         };
     }
-    match arrow_series::array(&argument)? {
+    match series::array(&argument)? {
         Some(array) => {
             let length = array.len();
             check_array_elements(length)?;

@@ -11,8 +11,8 @@ use pyo3::types::{PyFloat, PyList, PyString};
 
 use super::refusal::Refusal;
 use super::{is_null, push_as_text, push_binary, scalars};
-use crate::codecs::Codecs;
-use crate::times;
+use crate::types::codecs::Codecs;
+use crate::values::times;
 
 /// Types whose binary format is their text.
 const TEXTS: [&str; 4] = ["text", "varchar", "bpchar", "json"];

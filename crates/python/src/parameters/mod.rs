@@ -31,11 +31,11 @@ use self::plain::check_value_bytes;
 pub(crate) use self::refusal::ChangedError;
 use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
-use crate::codecs::{Codecs, NaiveMoments};
 use crate::errors;
 use crate::record::is_record;
-use crate::times;
+use crate::types::codecs::{Codecs, NaiveMoments};
 use crate::values::classes;
+use crate::values::times;
 
 /// The server infers the type of a parameter declared as `unknown`.
 const UNKNOWN: Oid = 705;

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTzInfoAccess};
 
 use super::expected;
-use crate::codecs::Dates;
-use crate::times::{self, Clock, Unit};
+use crate::types::codecs::Dates;
+use crate::values::times::{self, Clock, Unit};
 
 /// The sign of the infinity that the first and the last date stand for in asyncpg.
 fn infinite_day(days: i64) -> Option<Sign> {

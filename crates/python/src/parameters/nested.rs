@@ -11,10 +11,10 @@ use super::arrays::check_zone;
 use super::plain::check_array_elements;
 use super::refusal::{ChangedError, Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
-use crate::codecs::Codecs;
-use crate::numpy_import;
+use crate::arrow::numpy_import;
 use crate::record::is_record;
 use crate::shown::shown;
+use crate::types::codecs::Codecs;
 use crate::values::{EPOCH_DAYS, classes};
 use colonnade_columnar::calendar::DAY_US;
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::inexact::Inexact;
+use crate::values::inexact::Inexact;
 use crate::{class_names, errors};
 
 /// `schema=` and `infinity=` of a columnar fetch.

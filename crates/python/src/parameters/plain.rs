@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
 use super::scalars;
-use crate::codecs::Dates;
+use crate::types::codecs::Dates;
 use crate::values::classes;
 
 const LENGTH_BYTES: usize = 4;

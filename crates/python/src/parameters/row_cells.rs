@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use super::plain::Plain;
 use super::{NULL_LENGTH, push_as_text, push_binary};
-use crate::codecs::{Codecs, NaiveMoments};
+use crate::types::codecs::{Codecs, NaiveMoments};
 
 /// The columns of the rows, each with its encoder.
 pub(crate) struct RowCells {

@@ -14,7 +14,7 @@ use pyo3::types::{
 
 use super::plain::check_value_bytes;
 use super::{answered, expected, figures, moments, numpy, sequences};
-use crate::codecs::Dates;
+use crate::types::codecs::Dates;
 use crate::values::classes;
 
 /// Whether an object's class is not one of Python's plain ones.

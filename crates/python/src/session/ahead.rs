@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::{Core, Session};
-use crate::catalog::Catalogs;
 use crate::errors;
+use crate::types::catalog::Catalogs;
 
 #[pymethods]
 impl Session {

@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::Session;
-use crate::arrow_column::ArrowColumn;
-use crate::codecs::{Codecs, Dates};
-use crate::copy_records::RecordEncoder;
-use crate::copy_rows::CopyEncoder;
-use crate::foreign_buffer::copied;
+use crate::copy::column::ArrowColumn;
+use crate::copy::records::RecordEncoder;
+use crate::copy::rows::CopyEncoder;
+use crate::memory::foreign_buffer::copied;
 use crate::parameters::{CellPlace, RowCells};
-use crate::pg_type::PgType;
+use crate::types::codecs::{Codecs, Dates};
+use crate::types::pg_type::PgType;
 use crate::{errors, parameters};
 
 /// The largest piece of COPY data in one message; a message is smaller than 1 GiB.

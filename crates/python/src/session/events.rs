@@ -9,12 +9,12 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Session;
 use crate::batch::Batch;
-use crate::codecs::Codecs;
 use crate::errors;
 use crate::held::HeldRows;
-use crate::pg_type::PgType;
-use crate::sink::RowSink;
-use crate::statement::{Statement, described};
+use crate::session::sink::RowSink;
+use crate::session::statement::{Statement, described};
+use crate::types::codecs::Codecs;
+use crate::types::pg_type::PgType;
 
 #[pymethods]
 impl Session {

@@ -10,10 +10,10 @@ use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 use super::Session;
 use super::query::column_sink;
-use crate::codecs::Codecs;
 use crate::parameters::Taken;
-use crate::sink::RowSink;
-use crate::statement::Statement;
+use crate::session::sink::RowSink;
+use crate::session::statement::Statement;
+use crate::types::codecs::Codecs;
 use crate::{errors, parameters};
 
 /// The longest time that encoding a chunk holds the interpreter, and the number of rows between two

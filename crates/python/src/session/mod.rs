@@ -2,11 +2,15 @@
 //! of exchange has a file of its own.
 
 mod ahead;
+pub(crate) mod conninfo;
 mod copy;
 mod events;
 mod many;
 mod portal;
+pub(crate) mod pump;
 mod query;
+pub(crate) mod sink;
+pub(crate) mod statement;
 mod types;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,13 +27,13 @@ use pyo3::types::{PyBytes, PyDict};
 pub(crate) use self::events::{Completion, CopyIn, GssToken, Notice, Notification};
 pub(crate) use self::many::ManyArguments;
 pub(crate) use self::query::column_sink;
-use crate::buffer::ReceiveWindow;
-use crate::codecs::{Codecs, Dates, NaiveMoments};
-use crate::conninfo::ConnInfo;
 use crate::errors;
+use crate::memory::buffer::ReceiveWindow;
+use crate::observe::stopwatch::{QueryTiming, Stopwatch};
 use crate::rows::RowPlans;
-use crate::sink::RowSink;
-use crate::stopwatch::{QueryTiming, Stopwatch};
+use crate::session::conninfo::ConnInfo;
+use crate::session::sink::RowSink;
+use crate::types::codecs::{Codecs, Dates, NaiveMoments};
 
 /// Smaller reads are handled at once: releasing the interpreter would cost more.
 const DETACH_BYTES_MIN: usize = 4 * 1024;

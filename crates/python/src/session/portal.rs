@@ -11,8 +11,8 @@ use pyo3::types::{PyDict, PyTuple};
 use super::Session;
 use super::query::column_sink;
 use crate::parameters::Taken;
-use crate::sink::RowSink;
-use crate::statement::{Portal, Statement};
+use crate::session::sink::RowSink;
+use crate::session::statement::{Portal, Statement};
 use crate::{errors, parameters};
 
 impl Session {

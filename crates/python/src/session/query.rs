@@ -14,8 +14,8 @@ use crate::held::HeldSink;
 use crate::parameters::Taken;
 use crate::record::RowClass;
 use crate::rows::RecordSink;
-use crate::sink::RowSink;
-use crate::statement::Statement;
+use crate::session::sink::RowSink;
+use crate::session::statement::Statement;
 use crate::{errors, parameters};
 
 impl Session {

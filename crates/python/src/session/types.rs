@@ -6,9 +6,9 @@ use colonnade_columnar::{CodecFormat, named_type};
 use pyo3::prelude::*;
 
 use super::{Core, Session};
-use crate::codecs::Codec;
 use crate::errors;
-use crate::statement::Statement;
+use crate::session::statement::Statement;
+use crate::types::codecs::Codec;
 
 #[pymethods]
 impl Session {

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
 use super::definition::Definition;
 use super::instance::Instance;
-use crate::arrow_import::BatchStream;
+use crate::arrow::import::BatchStream;
 use crate::batch::{self, Batch};
 use crate::class_names;
 use crate::formats::foreign;
@@ -124,7 +124,7 @@ impl Definition {
                     self.name
                 )));
             };
-            crate::arrow_import::check_by_owner(source)?;
+            crate::arrow::import::check_by_owner(source)?;
             let capsule = export.call0()?.cast_into::<PyCapsule>()?;
             let mut stream = BatchStream::take(&capsule)?;
             while let Some(batch) = py.detach(|| stream.next()) {

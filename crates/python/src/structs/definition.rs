@@ -12,7 +12,7 @@ use super::face::{self, Face};
 use super::instance::Instance;
 use super::to_value::{of_items, to_value};
 use super::{exception, from_value};
-use crate::foreign_buffer::copied;
+use crate::memory::foreign_buffer::copied;
 
 /// The fields of a class of structs, in order.
 #[pyclass(frozen, module = "colonnade._core.structs")]

@@ -12,9 +12,9 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyLis
 use super::face::Face;
 use super::instance::Instance;
 use crate::errors;
-use crate::foreign_buffer::copied;
+use crate::memory::foreign_buffer::copied;
 use crate::shown::shown;
-use crate::times;
+use crate::values::times;
 
 /// Why an object is no value of a field.
 pub(super) enum Refusal {

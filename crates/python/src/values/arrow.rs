@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::{Maker, to_python};
-use crate::arrow_names::arrow_type_name;
-use crate::codecs::Codecs;
-use crate::moments;
+use crate::arrow::moments;
+use crate::arrow::names::arrow_type_name;
+use crate::types::codecs::Codecs;
 
 /// Every value of a column as a Python object, None for NULL: as rows have it, if the column's
 /// PostgreSQL type is given.

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyString, PyTzInfo};
 
 use super::{Maker, ValueError, moments, to_python, uuid};
-use crate::codecs::Codecs;
 use crate::record::RecordBlock;
+use crate::types::codecs::Codecs;
 
 /// The values of a column, one for each row of a block.
 pub(crate) struct Cells<'a> {

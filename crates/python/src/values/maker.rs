@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::{ValueError, apart, multirange, nested_list, range, to_python};
-use crate::codecs::Codecs;
 use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
+use crate::types::codecs::Codecs;
 
 /// Makes the Python objects of one type. Made once per column, used for each row.
 pub(crate) enum Maker {

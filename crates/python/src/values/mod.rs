@@ -4,8 +4,10 @@ mod arrow;
 mod cells;
 pub(crate) mod classes;
 mod figures;
+pub(crate) mod inexact;
 mod maker;
 mod moments;
+pub(crate) mod times;
 mod uuid;
 
 use std::borrow::Cow;
@@ -19,7 +21,7 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyString, PyTupl
 pub(crate) use self::arrow::list_of_array;
 pub(crate) use self::cells::Cells;
 pub(crate) use self::maker::Maker;
-use crate::codecs::{Codecs, Dates};
+use crate::types::codecs::{Codecs, Dates};
 use colonnade_columnar::calendar::DAY_US;
 
 /// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.

@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType, Field};
 
-use crate::arrow_names::arrow_type_name;
+use crate::arrow::names::arrow_type_name;
 
 /// The SQL type that can hold every value of the field; or the reason why there is none.
 pub(crate) fn sql_type(field: &Field) -> Result<String, String> {

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMemoryView, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::buffer::ReceiveWindow;
+use crate::memory::buffer::ReceiveWindow;
 use crate::session::Session;
 
 /// A view of the receive buffer, reused from one small read to the next.

@@ -12,13 +12,13 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
-use crate::arrow_column::ArrowColumn;
-use crate::arrow_import::{BatchStream, Fault, record_batch, take_array};
-use crate::arrow_names::arrow_type_name;
+use crate::arrow::create_types;
+use crate::arrow::import::{BatchStream, Fault, record_batch, take_array};
+use crate::arrow::names::arrow_type_name;
 use crate::batch::Batch;
-use crate::create_types;
+use crate::copy::column::ArrowColumn;
 use crate::errors;
-use crate::pg_type::PgType;
+use crate::types::pg_type::PgType;
 
 /// A source of rows, for a single encoder.
 #[pyclass(frozen, module = "colonnade._core")]

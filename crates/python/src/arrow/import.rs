@@ -24,7 +24,8 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
-use crate::{arrow_shape, errors};
+use crate::arrow::shape;
+use crate::errors;
 
 /// The reason why an import failed.
 pub(crate) enum Fault {
@@ -110,7 +111,7 @@ fn contained<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, Arrow
 /// The imported array; its structure is checked, its values are not.
 fn imported(array: FFI_ArrowArray, kind: &DataType) -> Result<ArrayData, ArrowError> {
     contained(|| {
-        arrow_shape::check(&array, kind)?;
+        shape::check(&array, kind)?;
         // SAFETY: the producer states this type, and the structure matches it; all other checks are
         // made before a value is read.
         unsafe { from_ffi_and_data_type(array, kind.clone()) }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::Field;
 use colonnade_columnar::{ResultColumn, Shape, Type};
 
-use crate::create_types;
+use crate::arrow::create_types;
 
 /// The description of a column from elsewhere: it has the name of the type that would hold its
 /// values, and its values are what Arrow says.

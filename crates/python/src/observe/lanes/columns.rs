@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::batch::Batch;
-use crate::codecs::Codecs;
+use crate::types::codecs::Codecs;
 
 /// A batch of columns, each with its name, its PostgreSQL type (int8, float8 or text) and its
 /// values. None is a NULL. Raises ValueError for other types and for columns of different lengths.

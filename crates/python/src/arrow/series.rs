@@ -6,7 +6,7 @@ use colonnade_columnar::joined;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::arrow_import::{self, Fault, Stream, check_by_owner};
+use crate::arrow::import::{self, Fault, Stream, check_by_owner};
 
 /// The array of an object that exports an array or a stream; None for other objects.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
@@ -19,7 +19,7 @@ pub(crate) fn described(object: &Bound<'_, PyAny>) -> PyResult<Option<(Field, Ar
         check_by_owner(object)?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
             export.call0()?.extract()?;
-        return arrow_import::take_array(&schema, &array).map(Some);
+        return import::take_array(&schema, &array).map(Some);
     }
     let Some(export) = object.getattr_opt("__arrow_c_stream__")? else { return Ok(None) };
     check_by_owner(object)?;

@@ -14,11 +14,12 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrow_names::arrow_type_name;
-use crate::foreign_buffer::copied;
-use crate::{arrow_series, numpy_import};
+use crate::arrow::names::arrow_type_name;
+use crate::arrow::numpy_import;
+use crate::arrow::series;
+use crate::memory::foreign_buffer::copied;
 
-/// An Arrow array for [`ArrowSource`](crate::copy_rows::ArrowSource).
+/// An Arrow array for [`ArrowSource`](crate::copy::rows::ArrowSource).
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct ArrowColumn(pub(crate) ArrayRef);
 
@@ -59,7 +60,7 @@ impl ArrowColumn {
     #[staticmethod]
     #[pyo3(signature = (source, /))]
     fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        Ok(arrow_series::array(source)?.map(Self))
+        Ok(series::array(source)?.map(Self))
     }
 
     /// A value for each code, which counts from 0; a negative code means NULL.

@@ -14,9 +14,9 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrow_import::check_by_owner;
+use crate::arrow::import::check_by_owner;
 use crate::class_names;
-use crate::foreign_buffer::copied;
+use crate::memory::foreign_buffer::copied;
 use colonnade_columnar::calendar::first_day;
 
 /// NaT as an integer.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use colonnade_columnar::ResultColumn;
 use pyo3::prelude::*;
 
-use crate::pg_type::PgType;
+use crate::types::pg_type::PgType;
 
 /// A statement the server has parsed.
 #[pyclass(frozen, module = "colonnade._core")]

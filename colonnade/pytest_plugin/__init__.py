@@ -11,14 +11,12 @@ import pytest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
     import colonnade
     import colonnade.sync
     from colonnade.pytest_plugin._clean import Servers
-
-    #: Fills the database of a DSN. It may be a coroutine function.
-    Fill = Callable[[str], Awaitable[None] | None]
+    from colonnade.pytest_plugin._databases import Fill
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

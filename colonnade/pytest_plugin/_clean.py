@@ -13,7 +13,7 @@ from colonnade.pytest_plugin._databases import Databases, TemplateFailedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from colonnade.pytest_plugin import Fill
+    from colonnade.pytest_plugin._databases import Fill
 
 _LATER = "The test server cannot be used: see the first error."
 _TEMPLATE_FAILED = "The function that fills the template database has failed: see the first error."

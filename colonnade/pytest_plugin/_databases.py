@@ -26,7 +26,8 @@ from colonnade.pytest_plugin._server import UnavailableError, with_database
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-    from colonnade.pytest_plugin import Fill
+    #: Fills the database of a DSN. It may be a coroutine function.
+    Fill = Callable[[str], Awaitable[None] | None]
 
 _PREFIX = "colonnade_test"
 # The upper half of the 64-bit keys of our advisory locks; the lower half is the number of the run.

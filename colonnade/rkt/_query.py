@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._driver.shaped_query import Shape, ShapedQuery
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import DTypeError
-from colonnade.rkt._fields import Field, matched_fields
+from colonnade.rkt._matching import matched_fields
 from colonnade.rkt._shapes import BlocksShape, RowsShape
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from colonnade._core import PgType
+    from colonnade.rkt._fields import Field
 
 
 class TypedQuery(ShapedQuery):

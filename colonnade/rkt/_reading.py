@@ -6,43 +6,16 @@ overwrites them with surrogates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from colonnade._columns.conversion.numpy import objects, values_of
-from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from colonnade._core import Batch, Column
-    from colonnade.rkt._fields import Field
-
-
-class Part(NamedTuple):
-    """One column of a batch, with the field that it fills."""
-
-    field: Field
-    batch: Batch
-    column: Column
-    nulls: NDArray[np.bool_] | None
-    first_row: int
-    """The number of the batch's first row in the whole result, counted from 0."""
-
-    def refused(self, row: int, reason: str) -> DecodeError:
-        """Return the error for the value in this row of the batch."""
-        return DecodeError(self.field.name, self.field.type_name, self.first_row + row, reason)
-
-    def first_of(self, marked: NDArray[np.bool_]) -> int | None:
-        """Return the first row that is marked and not NULL; None if there is none."""
-        if self.nulls is not None:
-            marked = marked & ~self.nulls
-        return int(marked.argmax()) if marked.any() else None
-
-
-Read = Callable[[Part], Any]
+    from colonnade.rkt._fields import Part
 
 _DAY_US = 86_400_000_000
 _MONTH_DAYS = 30

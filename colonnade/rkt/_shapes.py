@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from colonnade._columns.conversion.numpy import mask_of
-from colonnade.rkt._reading import Part
+from colonnade.rkt._fields import Part
 
 if TYPE_CHECKING:
     import numpy as np

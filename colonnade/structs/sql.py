@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from colonnade._driver.sql.quoting import is_name, quote_identifier, quote_literal
 from colonnade._words.shown import shown
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from colonnade._core.structs import Definition
-    from colonnade.structs.base import Struct
 
 _HEADER_BYTES = 24
 
@@ -38,6 +37,12 @@ END
 """
 
 
+class Defined(Protocol):
+    """What the functions are made for: a class of structs, which has a definition."""
+
+    __struct_definition__: ClassVar[Definition]
+
+
 class _Field(NamedTuple):
     """Where a field is: see `Definition.places`."""
 
@@ -49,7 +54,7 @@ class _Field(NamedTuple):
     previous_end: int | None
 
 
-def create_sql(kind: type[Struct], *, schema: str | None = None, prefix: str | None = None) -> str:
+def create_sql(kind: type[Defined], *, schema: str | None = None, prefix: str | None = None) -> str:
     """Return the statements that create a function for each field that SQL can read.
 
     A function has the name of the class, in lower case and with underscores, and of the field:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
-
-from colonnade.sqlalchemy._columns_request import ColumnsRequest
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade.columns import Columns
-    from colonnade.sqlalchemy._connection import AdaptedConnection
+    from colonnade.sqlalchemy._columns_request import ColumnsRequest
     from colonnade.types import Attribute
 
     Description = list[tuple[str, int, None, None, None, None, None]]
@@ -31,6 +29,20 @@ def _rowcount(status: str) -> int:
 def described(attributes: Iterable[Attribute]) -> Description:
     """Return PEP 249's description of the columns: their names and the OIDs of their types."""
     return [(it.name, it.type.oid, None, None, None, None, None) for it in attributes]
+
+
+class RunsStatements(Protocol):
+    """What a cursor needs of its connection, which runs each statement in its transaction."""
+
+    def fetch_result(self, operation: str, parameters: Sequence[Any]) -> Any: ...
+    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> list[str]: ...
+    def open_cursor(self, operation: str, parameters: Sequence[Any]) -> tuple[Any, Any]: ...
+    def fetch_more(self, portal: Any, count: int) -> list[tuple[Any, ...]]: ...
+    def fetch_columns_into(
+        self, cursor: Cursor, operation: str, parameters: Sequence[Any]
+    ) -> None: ...
+    def next_batch(self, stream: Any) -> Any: ...
+    def close_stream(self, stream: Any) -> None: ...
 
 
 class Cursor:
@@ -53,7 +65,7 @@ class Cursor:
         "stream",
     )
 
-    def __init__(self, connection: AdaptedConnection) -> None:
+    def __init__(self, connection: RunsStatements) -> None:
         self.connection = connection
         self._rows: list[tuple[Any, ...]] = []
         self._next = 0
@@ -153,7 +165,7 @@ class ServerSideCursor(Cursor):
 
     __slots__ = ("_portal", "_statement")
 
-    def __init__(self, connection: AdaptedConnection) -> None:
+    def __init__(self, connection: RunsStatements) -> None:
         super().__init__(connection)
         self._portal: Any = None
         # The driver closes a prepared statement on the server once it is garbage-collected.

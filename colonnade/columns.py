@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
 from colonnade._columns.conversion.libraries import Decimals, Dtypes
+from colonnade._columns.grouped import GroupsOf
 from colonnade._columns.parts.names import of_mapping, position, renamed, selected
 from colonnade._core import selection
 from colonnade._words.arguments import check_mapping, check_name, whole
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from colonnade._columns.conversion.arrow import Strings
     from colonnade._columns.conversion.geopandas import GeoFrames
     from colonnade._columns.conversion.pandas import PandasFrames
+    from colonnade._columns.grouped import Nulls
     from colonnade._columns.parts.typed import Indices, Mask
     from colonnade._columns.schema import Asked
-    from colonnade.groups import Groups, Nulls
 
 __all__ = ["Columns", "Decimals", "Dtypes"]
 
@@ -258,9 +259,7 @@ class Columns:
         Raises KeyError for a name that not exactly one column has, TypeError for a type that cannot
         be a key or be sorted, and ValueError for no name or the same one twice.
         """
-        from colonnade.groups import Groups
-
-        return Groups(self, names, sort=sort, nulls=nulls)
+        return Groups(self._batch, self.__class__, names, sort=sort, nulls=nulls)
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
         """Return a boolean array that is True for NULL; in floats, it tells NULL from NaN.
@@ -499,6 +498,22 @@ class Columns:
 
     def _position(self, key: str | SupportsIndex) -> int:
         return position(self._batch, key)
+
+
+class Groups(GroupsOf[Columns]):
+    """The rows of `Columns` in groups of equal keys, made by ``Columns.group_by``.
+
+    ``len(groups)`` is the number of groups. Their order is that of their first rows, or that of
+    their keys with ``sort=True``. ``groups[key]`` returns the rows of a group as `Columns`, and
+    iterating gives pairs of a key and such `Columns`. With several keys, a key is a tuple. Keys are
+    the Python objects of rows, and NULL is None. The first use of a group's rows copies all rows
+    once, group by group, unless they are in this order already; each group is then a view.
+
+    The aggregates return `Columns` with a row per group: the keys, then the results. They ignore
+    NULL as in SQL: a count is 0 for a group of only NULLs, and the other results are NULL.
+    """
+
+    __slots__ = ()
 
 
 def _own(value: Any) -> Any:

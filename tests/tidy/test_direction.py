@@ -25,7 +25,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "what a user holds": ("errors", "types", "tracing", "rows"),
     "forms of columns": (
         *("_columns.parts", "_columns.schema", "_columns.conversion"),
-        *("groups", "columns", "arrow_stream"),
+        *("_columns.grouped", "columns", "groups", "arrow_stream"),
     ),
     "one connection, and pools": (
         *("_driver.sql", "_driver.transport", "_driver.supply", "_driver.gather"),
@@ -83,7 +83,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/observe/timeline/native.py", "_core"): "the recorder of steps is native",
     ("colonnade/formats/streams.py", "_core"): "the encoders are native",
     ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
-    ("colonnade/groups.py", "columns"): "the type of what groups are made of and return",
     ("colonnade/structs/_times.py", "_core"): "one function knows the digits of all times",
     ("colonnade/structs/base.py", "_core"): "instances are native",
     ("colonnade/structs/decorator.py", "_core"): "definitions are native",

@@ -42,8 +42,7 @@ from colonnade.dbapi._types import (
     Timestamp,
     TimestampFromTicks,
 )
-from colonnade.dbapi.connection import Connection, connect
-from colonnade.dbapi.cursor import Cursor
+from colonnade.dbapi.connection import Connection, Cursor, connect
 
 apilevel = "2.0"
 threadsafety = 2

@@ -1,7 +1,5 @@
 """ADBC's methods of a cursor: fetch a result in columns, and ingest columns into a table."""
 
-# ruff: noqa: SLF001 - a part of the cursor
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from colonnade import sync
     from colonnade.columns import Columns, Decimals
-    from colonnade.dbapi.connection import Connection
+    from colonnade.dbapi._shared import Shared
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.sync import HeldResult
     from colonnade.types import Infinity
@@ -46,7 +44,7 @@ class ColumnsMixin:
     library raises ImportError if that library is not installed.
     """
 
-    _connection: Connection
+    _shared: Shared
     _driver: sync.Connection
     _rows: list[Any] | None
 
@@ -59,14 +57,14 @@ class ColumnsMixin:
         if `schema` does not fit it; DataError for a value that does not fit its column's type.
         After a DataError the result is lost: run the query again.
         """
-        with self._connection._guard:
+        with self._shared.guard:
             result = self._checked_result()
             if self._rows is not None:
                 raise ProgrammingError(
                     "rows of this result were already fetched: fetch columns before any row, or "
                     "run the query again"
                 )
-            self._connection._expects = "columns"
+            self._shared.expects = "columns"
             columns = result.fetch_columns(schema=schema, infinity=infinity)
             # No rows are left to fetch.
             self._rows = []
@@ -90,7 +88,7 @@ class ColumnsMixin:
         """Return the result as a pandas DataFrame; `decimals` is as in `Columns.to_pandas`."""
         frames = PandasFrames("numpy", None, decimals, stacklevel=4)
         columns = self.fetch_columns(schema=frames.asked(None))
-        return columns._to_pandas(frames)
+        return columns._to_pandas(frames)  # noqa: SLF001 - `to_pandas`, with its own warnings
 
     def fetch_polars(self) -> pl.DataFrame:
         """Return the result as a Polars DataFrame."""
@@ -102,11 +100,11 @@ class ColumnsMixin:
         The query runs with `LIMIT 0`. Where a numeric declares no scale, the schema has the scale
         that an empty result gets; the real result may have another, which its values decide.
         """
-        connection = self._connection
-        with connection._guard:
+        shared = self._shared
+        with shared.guard:
             self._check_open()
-            text, values, types = connection._with_values(query, params)
-            connection._begin()
+            text, values, types = shared.with_values(query, params)
+            shared.begin()
             held = self._driver.hold_result(
                 f"SELECT * FROM ({text}) AS described LIMIT 0",
                 *values,
@@ -150,10 +148,10 @@ class ColumnsMixin:
             if db_schema_name is not None:
                 raise ProgrammingError("a temporary table has no schema: leave db_schema_name out")
             db_schema_name = "pg_temp"
-        connection = self._connection
-        with connection._guard:
+        shared = self._shared
+        with shared.guard:
             self._check_open()
-            driver = connection.__colonnade_connection__()
+            driver = shared.lent()
             if mode == "append":
                 _check_exists(driver, table_name, db_schema_name)
             return write_table(
@@ -166,7 +164,7 @@ class ColumnsMixin:
 
     def adbc_cancel(self) -> None:
         """Cancel the running query, as `Connection.cancel` does."""
-        self._connection.cancel()
+        self._shared.cancel()
 
     def _checked_result(self) -> HeldResult:
         raise NotImplementedError

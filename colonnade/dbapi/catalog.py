@@ -14,8 +14,7 @@ from colonnade.dbapi._objects import objects_reader
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from colonnade import sync
-    from colonnade.dbapi._guard import Guard
+    from colonnade.dbapi._shared import Shared
 
 __all__ = ["CatalogMixin"]
 
@@ -91,12 +90,11 @@ ORDER BY 1, 2
 class CatalogMixin:
     """ADBC's metadata methods of a connection."""
 
-    _driver: sync.Connection
-    _guard: Guard
+    _shared: Shared
 
     def adbc_get_info(self) -> dict[str, Any]:
         """Return the names and versions of the server and the driver, by ADBC's keys."""
-        version = self._driver.get_server_version()
+        version = self._shared.driver.get_server_version()
         return {
             "vendor_name": "PostgreSQL",
             "vendor_version": f"{version.major}.{version.micro}",
@@ -121,17 +119,17 @@ class CatalogMixin:
         ProgrammingError if the table does not exist, or if `catalog_filter` is not the
         connection's database.
         """
-        if catalog_filter is not None and catalog_filter != self._driver.database:
+        if catalog_filter is not None and catalog_filter != self._shared.driver.database:
             raise ProgrammingError(
-                f"the connection sees only the database {self._driver.database!r}: "
+                f"the connection sees only the database {self._shared.driver.database!r}: "
                 "leave catalog_filter out"
             )
         names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
-        with self._guard:
-            self._check_open()
-            target = ".".join(map(quote_identifier, whole_on(self._driver, *names)))
-            self._begin()
-            return schema_of(self._driver.fetch_columns(f"SELECT * FROM {target} LIMIT 0"))
+        with self._shared.guard:
+            self._shared.check_open()
+            target = ".".join(map(quote_identifier, whole_on(self._shared.driver, *names)))
+            self._shared.begin()
+            return schema_of(self._shared.driver.fetch_columns(f"SELECT * FROM {target} LIMIT 0"))
 
     def adbc_get_objects(
         self,
@@ -158,21 +156,21 @@ class CatalogMixin:
             if table_types_filter is None or kind in table_types_filter
         ]
         level = _DEPTHS[depth]
-        with self._guard:
-            self._check_open()
-            self._begin()
+        with self._shared.guard:
+            self._shared.check_open()
+            self._shared.begin()
             catalogs = [
-                row[0] for row in self._driver.fetch_plain(_CATALOGS, catalog_filter or "%")
+                row[0] for row in self._shared.driver.fetch_plain(_CATALOGS, catalog_filter or "%")
             ]
             schemas: list[dict[str, Any]] | None = None
-            if level > 1 and self._driver.database in catalogs:
+            if level > 1 and self._shared.driver.database in catalogs:
                 schemas = self._schemas(level, db_schema_filter or "%")
             if level > 2 and schemas is not None:  # noqa: PLR2004 - the levels of _DEPTHS
                 tables = (table_name_filter or "%", kinds)
                 self._add_tables(level, schemas, db_schema_filter or "%", tables)
                 if level > 3:  # noqa: PLR2004
                     self._add_columns(schemas, column_name_filter or "%")
-        here = self._driver.database
+        here = self._shared.driver.database
         rows = [
             {
                 "catalog_name": name,
@@ -183,7 +181,7 @@ class CatalogMixin:
         return objects_reader(rows)
 
     def _schemas(self, level: int, schema: str) -> list[dict[str, Any]]:
-        rows = self._driver.fetch_plain(_SCHEMAS, schema)
+        rows = self._shared.driver.fetch_plain(_SCHEMAS, schema)
         has_tables = level > 2  # noqa: PLR2004
         return [
             {"db_schema_name": row[0], "db_schema_tables": [] if has_tables else None}
@@ -196,7 +194,9 @@ class CatalogMixin:
         table, kinds = tables
         by_name = {each["db_schema_name"]: each["db_schema_tables"] for each in schemas}
         letters = [kind.encode() for kind in kinds]
-        for namespace, name, kind, oid in self._driver.fetch_plain(_TABLES, schema, table, letters):
+        for namespace, name, kind, oid in self._shared.driver.fetch_plain(
+            _TABLES, schema, table, letters
+        ):
             has_columns = level > 3  # noqa: PLR2004
             by_name[namespace].append(
                 {
@@ -211,16 +211,12 @@ class CatalogMixin:
     def _add_columns(self, schemas: list[dict[str, Any]], column: str) -> None:
         tables = {table["oid"]: table for each in schemas for table in each["db_schema_tables"]}
         oids = list(tables)
-        for row in self._driver.fetch_plain(_COLUMNS, oids, column):
+        for row in self._shared.driver.fetch_plain(_COLUMNS, oids, column):
             tables[row[0]]["table_columns"].append(_column(row))
-        for row in self._driver.fetch_plain(_CONSTRAINTS, oids):
-            tables[row[0]]["table_constraints"].append(_constraint(self._driver.database, row))
-
-    def _check_open(self) -> None:
-        raise NotImplementedError
-
-    def _begin(self) -> bool:
-        raise NotImplementedError
+        for row in self._shared.driver.fetch_plain(_CONSTRAINTS, oids):
+            tables[row[0]]["table_constraints"].append(
+                _constraint(self._shared.driver.database, row)
+            )
 
 
 def _column(row: tuple[Any, ...]) -> dict[str, Any]:

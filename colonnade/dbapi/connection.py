@@ -1,27 +1,23 @@
-"""`Connection` of PEP 249, and `connect`."""
+"""`Connection` and `Cursor` of PEP 249, which know each other, and `connect`."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from colonnade import sync
-from colonnade._driver.exact_dates import make_dates_exact
-from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249 import errors
-from colonnade._pep249.errors import InterfaceError, OperationalError, ProgrammingError
-from colonnade._pep249.parameters import adapted, without_naive
-from colonnade._pep249.transactions import IsolationLevel, TransactionOptions, checked_level
+from colonnade._pep249.transactions import IsolationLevel, checked_level
 from colonnade._words.arguments import check_callable, check_switch
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo
+from colonnade.dbapi._shared import Shared
 from colonnade.dbapi._words import split_words, with_words
 from colonnade.dbapi.catalog import CatalogMixin
-from colonnade.dbapi.cursor import Cursor
-from colonnade.dbapi.named_cursor import NamedCursor
+from colonnade.dbapi.cursor import BaseCursor
+from colonnade.dbapi.named_cursor import BaseNamedCursor
 from colonnade.dbapi.placeholders import Placeholders, Pyformat
-from colonnade.dbapi.transactions import Transaction
 from colonnade.dbapi.two_phase import TwoPhaseMixin
 
 if TYPE_CHECKING:
@@ -33,6 +29,97 @@ if TYPE_CHECKING:
 
 
 NoticeHandler = Callable[[errors.Diagnostic], object]
+
+
+class Cursor(BaseCursor):
+    """Runs queries and returns their rows or columns; made by `Connection.cursor`.
+
+    `execute` waits for the whole result, so the query's errors are raised there. Cursors of one
+    connection share its transaction. In rows, NULL is None. After `close`, the methods raise
+    InterfaceError.
+    """
+
+    def __init__(
+        self, connection: Connection, *, row_factory: RowFactory[Any] | None = None
+    ) -> None:
+        shared = connection._shared  # noqa: SLF001 - a cursor is a part of its connection
+        super().__init__(shared, row_factory=row_factory)
+        self._connection = connection
+
+    @property
+    def connection(self) -> Connection:
+        """The cursor's connection."""
+        return self._connection
+
+    def __repr__(self) -> str:
+        """The last command tag and the connection."""
+        did = "closed" if self._is_closed else self.statusmessage or "no result"
+        return f"<{type(self).__name__} {did} of {self._connection!r}>"
+
+
+class NamedCursor(BaseNamedCursor, Cursor):
+    """A server-side cursor; made by `Connection.cursor` with a name.
+
+    Memory holds the rows of one fetch; iteration fetches `itersize` rows at a time. The cursor
+    needs a transaction and ends with it, unless it was made with `withhold`. `rowcount` is always
+    -1.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> None:
+        Cursor.__init__(self, connection, row_factory=row_factory)
+        self._give_name(name, scrollable=scrollable, withhold=withhold)
+
+
+class Transaction:
+    """A block that commits at its end, or rolls back if it raises.
+
+    Within another transaction it is a savepoint. Made by `Connection.transaction`.
+    """
+
+    def __init__(self, connection: Connection, savepoint: str | None, force_rollback: bool) -> None:
+        self._connection = connection
+        self._shared = connection._shared  # noqa: SLF001 - a block is a part of its connection
+        self._savepoint = savepoint
+        self._force_rollback = force_rollback
+        self._is_outermost = False
+
+    @property
+    def connection(self) -> Connection:
+        """The connection of the transaction."""
+        return self._connection
+
+    @property
+    def savepoint_name(self) -> str | None:
+        """The name of the savepoint; None if the block is the outermost transaction."""
+        return self._savepoint
+
+    def __enter__(self) -> Self:
+        """Begin the transaction, or set the savepoint."""
+        begun = self._shared.enter_block(self._savepoint)
+        self._is_outermost, self._savepoint = begun
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back if the block raised or `force_rollback` is set."""
+        is_kept = error is None and not self._force_rollback
+        self._shared.leave_block(self._is_outermost, self._savepoint, is_kept)
+
+    def __repr__(self) -> str:
+        """The savepoint's name, or `outermost`."""
+        return f"<{type(self).__name__} {self._savepoint or 'outermost'}>"
 
 
 class Connection(TwoPhaseMixin, CatalogMixin):
@@ -66,15 +153,8 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         autocommit: bool = False,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
-        make_dates_exact(driver)
         self._driver = driver
-        self._guard = Guard()
-        self._autocommit = autocommit
-        self._options = TransactionOptions()
-        self._blocks = 0
-        self._tpc = None
-        self._refuses_naive = driver.naive_datetimes == "refuse"
-        self._expects: Literal["rows", "columns"] = "rows"
+        self._shared = Shared(driver, self.placeholders, autocommit=autocommit)
         self.row_factory = row_factory
         """The row factory of new cursors, from `colonnade.rows`; None for tuples."""
         self._notice_handlers: list[NoticeHandler] = []
@@ -108,7 +188,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
         Raises OperationalError if the connection is closed.
         """
-        self._check_open()
+        self._shared.check_open()
         make = row_factory or self.row_factory
         if name:
             return NamedCursor(
@@ -128,17 +208,17 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         Raises ProgrammingError within a `transaction()` block or a two-phase transaction, and
         OperationalError if the connection is closed.
         """
-        with self._guard:
-            self._check_open()
-            self._check_no_block("commit")
-            self._end("COMMIT")
+        with self._shared.guard:
+            self._shared.check_open()
+            self._shared.check_no_block("commit")
+            self._shared.end("COMMIT")
 
     def rollback(self) -> None:
         """Roll the transaction back, if one is open. Raises the errors of `commit`."""
-        with self._guard:
-            self._check_open()
-            self._check_no_block("rollback")
-            self._end("ROLLBACK")
+        with self._shared.guard:
+            self._shared.check_open()
+            self._shared.check_no_block("rollback")
+            self._shared.end("ROLLBACK")
 
     def transaction(
         self, savepoint_name: str | None = None, force_rollback: bool = False
@@ -156,13 +236,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
         Setting it within a transaction raises ProgrammingError.
         """
-        return self._autocommit
+        return self._shared.autocommit
 
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
-        with self._guard:
-            self._check_idle("set autocommit")
-            self._autocommit = bool(value)
+        with self._shared.guard:
+            self._shared.check_idle("set autocommit")
+            self._shared.autocommit = bool(value)
 
     @property
     def isolation_level(self) -> IsolationLevel | None:
@@ -170,13 +250,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
         Setting it within a transaction, or to an unknown level, raises ProgrammingError.
         """
-        return self._options.isolation_level
+        return self._shared.options.isolation_level
 
     @isolation_level.setter
     def isolation_level(self, value: int | None) -> None:
-        with self._guard:
-            self._check_idle("set isolation_level")
-            self._options.isolation_level = checked_level(value)
+        with self._shared.guard:
+            self._shared.check_idle("set isolation_level")
+            self._shared.options.isolation_level = checked_level(value)
 
     @property
     def read_only(self) -> bool | None:
@@ -184,13 +264,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
         Setting it within a transaction raises ProgrammingError.
         """
-        return self._options.read_only
+        return self._shared.options.read_only
 
     @read_only.setter
     def read_only(self, value: bool | None) -> None:
-        with self._guard:
-            self._check_idle("set read_only")
-            self._options.read_only = None if value is None else bool(value)
+        with self._shared.guard:
+            self._shared.check_idle("set read_only")
+            self._shared.options.read_only = None if value is None else bool(value)
 
     @property
     def deferrable(self) -> bool | None:
@@ -199,13 +279,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         A deferrable transaction that is serializable and read-only waits for a safe snapshot.
         Setting it within a transaction raises ProgrammingError.
         """
-        return self._options.deferrable
+        return self._shared.options.deferrable
 
     @deferrable.setter
     def deferrable(self, value: bool | None) -> None:
-        with self._guard:
-            self._check_idle("set deferrable")
-            self._options.deferrable = None if value is None else bool(value)
+        with self._shared.guard:
+            self._shared.check_idle("set deferrable")
+            self._shared.options.deferrable = None if value is None else bool(value)
 
     # Notices
 
@@ -229,11 +309,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
         The query then raises OperationalError. Nothing happens if no query runs.
         """
-        try:
-            self._driver.cancel()
-        except Exception as error:
-            made = errors.translated(error)
-            raise (made or error) from error
+        self._shared.cancel()
 
     adbc_cancel = cancel
 
@@ -244,10 +320,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     def __colonnade_connection__(self) -> sync.Connection:
         """Begin a transaction if needed, and lend `colonnade.frames` the driver's connection."""
-        with self._guard:
-            self._check_open()
-            self._begin()
-        return self._driver
+        return self._shared.lent()
 
     @property
     def closed(self) -> bool:
@@ -256,7 +329,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     def close(self) -> None:
         """Close the connection; the server rolls an open transaction back."""
-        with self._guard:
+        with self._shared.guard:
             self._driver.close()
 
     def __enter__(self) -> Self:
@@ -273,7 +346,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         if self.closed:
             return
         try:
-            if self._tpc is not None:
+            if self._shared.two_phase is not None:
                 pass
             elif error is None:
                 self.commit()
@@ -294,103 +367,6 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             self.rollback()
         except errors.Error as failure:
             error.add_note(f"The rollback failed, too: {failure}")
-
-    def _check_open(self) -> None:
-        if self._driver.is_inherited():
-            raise InterfaceError(
-                "the connection belongs to the parent process, which opened it before it forked: "
-                "connect in each process, after the fork"
-            )
-        if self._driver.is_closed():
-            raise OperationalError("the connection is closed")
-
-    def _check_idle(self, action: str) -> None:
-        self._check_open()
-        if self._driver.is_in_transaction() or self._tpc is not None:
-            raise ProgrammingError(
-                f"cannot {action} within a transaction: commit or roll back first"
-            )
-
-    def _check_no_block(self, action: str) -> None:
-        if self._tpc is not None:
-            raise ProgrammingError(
-                f"{action}() cannot be used within a two-phase transaction: use tpc_{action}()"
-            )
-        if self._blocks:
-            raise ProgrammingError(
-                f"{action}() cannot be used within a transaction() block, whose end commits or "
-                "rolls back"
-            )
-
-    def _with_values(
-        self, query: str, params: Parameters | None
-    ) -> tuple[str, list[Any], list[int]]:
-        """Return the SQL for the server, the parameters' values and the OIDs of their types."""
-        if params is None:
-            return query, [], []
-        text, found = self.placeholders.translated(query, params)
-        return (text, *self._adapted(found))
-
-    def _adapted(self, values: Iterable[Any]) -> tuple[list[Any], list[int]]:
-        made, types = adapted(values)
-        return made, without_naive(types) if self._refuses_naive else types
-
-    def _begin(self) -> bool:
-        """Begin a transaction before a statement, unless in autocommit or in one already.
-
-        Returns whether a transaction was begun.
-        """
-        if self._tpc is not None and self._tpc[1]:
-            raise ProgrammingError(
-                "the transaction is prepared: end it with tpc_commit() or tpc_rollback() first"
-            )
-        if self._autocommit or self._driver.is_in_transaction():
-            return False
-        command = self._options.begin()
-        if self._options.may_be_refused:
-            self._driver.execute(command)
-        else:
-            self._driver.begin_ahead(command)
-        return True
-
-    def _undo(self) -> bool:
-        """Roll back a transaction whose only statement was stale; False if it cannot be done."""
-        if self.closed:
-            return False
-        self._end("ROLLBACK")
-        return True
-
-    def _end(self, command: str) -> None:
-        if self._driver.is_in_transaction():
-            self._driver.execute(command)
-
-    def _enter_block(self, savepoint: str | None) -> tuple[bool, str | None]:
-        with self._guard:
-            self._check_open()
-            is_outermost = not self._driver.is_in_transaction()
-            if is_outermost:
-                self._driver.execute(self._options.begin())
-            if savepoint is None and not is_outermost:
-                savepoint = f"__colonnade_block_{self._blocks}"
-            if savepoint is not None:
-                (savepoint,) = names = whole_on(self._driver, savepoint)
-                self._driver.execute(f"SAVEPOINT {quote_identifier(*names)}")
-            self._blocks += 1
-            return is_outermost, savepoint
-
-    def _leave_block(self, is_outermost: bool, savepoint: str | None, is_kept: bool) -> None:
-        with self._guard:
-            self._blocks -= 1
-            if self._driver.is_closed():
-                if is_kept:
-                    raise OperationalError("the connection was closed within the transaction")
-                return
-            if is_outermost:
-                self._end("COMMIT" if is_kept else "ROLLBACK")
-            elif savepoint is not None:
-                name = quote_identifier(savepoint)
-                undo = "" if is_kept else f"ROLLBACK TO {name}; "
-                self._driver.execute(f"{undo}RELEASE {name}")
 
     def _handle_notice(self, message: PostgresLogMessage) -> None:
         for handler in tuple(self._notice_handlers):

@@ -1,6 +1,4 @@
-"""`Cursor` of PEP 249."""
-
-# ruff: noqa: SLF001 - a cursor is a part of its connection
+"""What a cursor of PEP 249 does: it runs queries, and gives their rows."""
 
 from __future__ import annotations
 
@@ -22,24 +20,19 @@ from colonnade.dbapi.adbc_methods import ColumnsMixin
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade.dbapi.connection import Connection
+    from colonnade.dbapi._shared import Shared
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.rows import RowFactory, RowMaker
     from colonnade.sync import HeldResult, Result
 
-__all__ = ["Cursor"]
+__all__ = ["BaseCursor"]
 
 # Commands whose command tag ends with a row count.
 _COUNTED = re.compile(r"(?:INSERT \d+|SELECT|UPDATE|DELETE|MERGE|FETCH|MOVE|COPY) (?P<rows>\d+)\Z")
 
 
-class Cursor(ColumnsMixin):
-    """Runs queries and returns their rows or columns; made by `Connection.cursor`.
-
-    `execute` waits for the whole result, so the query's errors are raised there. Cursors of one
-    connection share its transaction. In rows, NULL is None. After `close`, the methods raise
-    InterfaceError.
-    """
+class BaseCursor(ColumnsMixin):
+    """The methods of a cursor, over what it shares with its connection."""
 
     rowcount: int
     """The number of rows that the last query returned or changed; -1 if it is not known."""
@@ -53,11 +46,9 @@ class Cursor(ColumnsMixin):
     # The results of a script's later statements, for `nextset`.
     _further: deque[HeldResult]
 
-    def __init__(
-        self, connection: Connection, *, row_factory: RowFactory[Any] | None = None
-    ) -> None:
-        self._connection = connection
-        self._driver = connection.driver_connection
+    def __init__(self, shared: Shared, *, row_factory: RowFactory[Any] | None = None) -> None:
+        self._shared = shared
+        self._driver = shared.driver
         self.row_factory = row_factory
         """The row factory, one of `colonnade.rows`; None for tuples."""
         self.arraysize = 1
@@ -77,12 +68,12 @@ class Cursor(ColumnsMixin):
         Raises ProgrammingError if placeholders and parameters do not match, DataError for a value
         that cannot be encoded. An error of the server raises the class that fits its SQLSTATE.
         """
-        with self._connection._guard:
+        with self._shared.guard:
             self._prepare(query)
             if params is None and is_script(query):
                 self._run_script(query)
             else:
-                self._take(self._run(*self._connection._with_values(query, params)))
+                self._take(self._run(*self._shared.with_values(query, params)))
         return self
 
     def executemany(
@@ -94,15 +85,15 @@ class Cursor(ColumnsMixin):
         each set takes a round trip and has its own result, and `nextset` moves to the next one.
         Raises the errors of `execute`.
         """
-        with self._connection._guard:
+        with self._shared.guard:
             self._prepare(query)
             sets = list(params_seq)
             if not sets:
                 self.rowcount = 0
                 return
-            text, values = self._connection.placeholders.translated_many(query, sets)
+            text, values = self._shared.placeholders.translated_many(query, sets)
             rows, types = adapted_many(values)
-            if self._connection._refuses_naive:
+            if self._shared.refuses_naive:
                 types = without_naive(types)
             if returning:
                 self._take_all([self._run(text, row, types) for row in rows])
@@ -115,12 +106,12 @@ class Cursor(ColumnsMixin):
                     text, kept, parameter_types=types, record_class=tuple
                 )
 
-            connection = self._connection
-            self._count(run_in_transaction(connection._begin, run, connection._undo).status)
+            shared = self._shared
+            self._count(run_in_transaction(shared.begin, run, shared.undo).status)
 
     def executescript(self, script: str) -> None:
         """Run several commands and discard their rows."""
-        with self._connection._guard:
+        with self._shared.guard:
             self._prepare(script)
             self._run_whole(script)
 
@@ -129,7 +120,7 @@ class Cursor(ColumnsMixin):
 
         A mapping passes the parameters by name. For a procedure, execute `CALL` instead.
         """
-        with self._connection._guard:
+        with self._shared.guard:
             name = ".".join(map(quote_identifier, procname.split(".")))
             self._prepare()
             if isinstance(parameters, Mapping):
@@ -143,14 +134,14 @@ class Cursor(ColumnsMixin):
                 values = list(parameters)
             self._take(
                 self._run(
-                    f"SELECT * FROM {name}({', '.join(words)})", *self._connection._adapted(values)
+                    f"SELECT * FROM {name}({', '.join(words)})", *self._shared.adapted(values)
                 )
             )
         return parameters
 
     def nextset(self) -> bool | None:
         """Move to the next result of several; None if this was the last."""
-        with self._connection._guard:
+        with self._shared.guard:
             self._check_open()
             further = self._further
             if not further:
@@ -168,7 +159,7 @@ class Cursor(ColumnsMixin):
         self._forget()
 
     def _run(self, text: str, values: Sequence[Any] = (), types: Sequence[int] = ()) -> HeldResult:
-        connection = self._connection
+        shared = self._shared
 
         def run() -> HeldResult:
             return self._driver.hold_result(
@@ -176,19 +167,19 @@ class Cursor(ColumnsMixin):
                 *values,
                 parameter_types=types,
                 record_class=tuple,
-                expect=connection._expects,
+                expect=shared.expects,
             )
 
-        return run_in_transaction(connection._begin, run, connection._undo)
+        return run_in_transaction(shared.begin, run, shared.undo)
 
     def _run_whole(self, script: str) -> None:
-        self._connection._begin()
+        self._shared.begin()
         status = self._driver.execute(script)
         self._count(status)
 
     def _run_script(self, script: str) -> None:
         statements = with_rows(script)
-        if statements is None or self._connection.autocommit:
+        if statements is None or self._shared.autocommit:
             self._run_whole(script)
         else:
             self._take_all([self._run(statement) for statement in statements])
@@ -213,7 +204,7 @@ class Cursor(ColumnsMixin):
 
     def fetchone(self) -> Any:
         """Return the next row, or None after the last. Raises ProgrammingError without a result."""
-        with self._connection._guard:
+        with self._shared.guard:
             rows = self._all_rows()
             position = self._position
             if position >= len(rows):
@@ -228,7 +219,7 @@ class Cursor(ColumnsMixin):
         Raises ValueError if `size` is negative.
         """
         count = row_count(self.arraysize if size is None else size)
-        with self._connection._guard:
+        with self._shared.guard:
             rows = self._all_rows()
             start = self._position
             found = rows[start : start + count]
@@ -237,7 +228,7 @@ class Cursor(ColumnsMixin):
 
     def fetchall(self) -> list[Any]:
         """Return all remaining rows."""
-        with self._connection._guard:
+        with self._shared.guard:
             rows = self._all_rows()
             found = rows[self._position :]
             self._position = len(rows)
@@ -248,7 +239,7 @@ class Cursor(ColumnsMixin):
 
         Raises IndexError if that is outside of the result, and leaves the cursor where it was.
         """
-        with self._connection._guard:
+        with self._shared.guard:
             rows = self._all_rows()
             place = self._position + index(value) if _is_relative(mode) else index(value)
             if not 0 <= place <= len(rows):
@@ -263,7 +254,7 @@ class Cursor(ColumnsMixin):
         """Return the next row."""
         rows = self._rows
         if rows is None:
-            with self._connection._guard:
+            with self._shared.guard:
                 rows = self._all_rows()
         position = self._position
         if position >= len(rows):
@@ -275,7 +266,7 @@ class Cursor(ColumnsMixin):
         rows = self._rows
         if rows is None:
             rows = self._rows = self._checked_result().fetch()
-            self._connection._expects = "rows"
+            self._shared.expects = "rows"
         elif self.closed:
             self._check_open()
         return rows
@@ -301,11 +292,6 @@ class Cursor(ColumnsMixin):
     # The last query
 
     @property
-    def connection(self) -> Connection:
-        """The cursor's connection."""
-        return self._connection
-
-    @property
     def description(self) -> list[Column] | None:
         """The columns of the result; None if the last command returned none."""
         if self._columns is None and self._held is not None:
@@ -323,7 +309,7 @@ class Cursor(ColumnsMixin):
     @property
     def closed(self) -> bool:
         """Whether the cursor or its connection is closed."""
-        return self._is_closed or self._connection.closed
+        return self._is_closed or self._driver.is_closed()
 
     def close(self) -> None:
         """Discard the rows; later calls raise InterfaceError."""
@@ -349,11 +335,6 @@ class Cursor(ColumnsMixin):
         """Close the cursor."""
         self.close()
 
-    def __repr__(self) -> str:
-        """The last command tag and the connection."""
-        did = "closed" if self._is_closed else self.statusmessage or "no result"
-        return f"<{type(self).__name__} {did} of {self._connection!r}>"
-
     # Internals
 
     def _forget(self) -> None:
@@ -370,7 +351,7 @@ class Cursor(ColumnsMixin):
     def _check_open(self) -> None:
         if self._is_closed:
             raise InterfaceError("the cursor is closed")
-        self._connection._check_open()
+        self._shared.check_open()
 
 
 def row_count(size: int) -> int:

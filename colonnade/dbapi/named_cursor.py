@@ -1,7 +1,5 @@
 """Server-side cursors: the rows stay on the server until they are fetched."""
 
-# ruff: noqa: SLF001 - a cursor is a part of its connection
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -11,47 +9,31 @@ from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
 from colonnade._words.shown import shown
 from colonnade.dbapi._description import Column, described
-from colonnade.dbapi.cursor import Cursor, row_count
+from colonnade.dbapi.cursor import BaseCursor, row_count
 
 if TYPE_CHECKING:
     from colonnade.columns import Columns
-    from colonnade.dbapi.connection import Connection
     from colonnade.dbapi.placeholders import Parameters
-    from colonnade.rows import RowFactory
     from colonnade.sync import PreparedStatement
     from colonnade.types import Infinity
 
-__all__ = ["NamedCursor"]
+__all__ = ["BaseNamedCursor"]
 
 # FETCH and MOVE take a 32-bit count.
 _ROWS_MAX = 2**31 - 1
 
 
-class NamedCursor(Cursor):
-    """A server-side cursor; made by `Connection.cursor` with a name.
+class BaseNamedCursor(BaseCursor):
+    """The methods of a server-side cursor, over what it shares with its connection."""
 
-    Memory holds the rows of one fetch; iteration fetches `itersize` rows at a time. The cursor
-    needs a transaction and ends with it, unless it was made with `withhold`. `rowcount` is always
-    -1.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        name: str,
-        *,
-        row_factory: RowFactory[Any] | None = None,
-        scrollable: bool | None = None,
-        withhold: bool = False,
-    ) -> None:
-        super().__init__(connection, row_factory=row_factory)
+    def _give_name(self, name: str, *, scrollable: bool | None, withhold: bool) -> None:
         self.name = name
         self.scrollable = scrollable
         self.withhold = withhold
         self.itersize = 100
         """The number of rows that iteration fetches per round trip."""
-        with connection._guard:
-            self._quoted = quote_identifier(*whole_on(connection._driver, name))
+        with self._shared.guard:
+            self._quoted = quote_identifier(*whole_on(self._driver, name))
         self._is_declared = False
         self._statements: dict[str, PreparedStatement[Any]] = {}
 
@@ -60,12 +42,12 @@ class NamedCursor(Cursor):
 
         Raises the errors of `Cursor.execute`.
         """
-        connection = self._connection
-        with connection._guard:
+        shared = self._shared
+        with shared.guard:
             self._prepare(query)
             self._end_declared()
-            text, values, types = connection._with_values(query, params)
-            connection._begin()
+            text, values, types = shared.with_values(query, params)
+            shared.begin()
             result = self._driver.fetch_result(
                 f"DECLARE {self._quoted} {self._options()} FOR {text}",
                 *values,
@@ -114,7 +96,7 @@ class NamedCursor(Cursor):
 
     def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
         """Return the remaining rows as `Columns`, as `Cursor.fetch_columns` does."""
-        with self._connection._guard:
+        with self._shared.guard:
             statement = self._statement("FORWARD ALL")
             columns = statement.fetch_columns(schema=schema, infinity=infinity)
             self._position += columns.num_rows
@@ -127,7 +109,7 @@ class NamedCursor(Cursor):
         """
         if mode not in {"relative", "absolute"}:
             raise ValueError(f'mode must be "relative" or "absolute", not {shown(mode)}')
-        with self._connection._guard:
+        with self._shared.guard:
             self._check_declared()
             value = max(-_ROWS_MAX, min(value, _ROWS_MAX))
             self._driver.execute(f"MOVE {mode.upper()} {value:d} FROM {self._quoted}")
@@ -135,8 +117,8 @@ class NamedCursor(Cursor):
 
     def close(self) -> None:
         """Close the cursor, and also on the server if its transaction is still open."""
-        if not self._is_closed and not self._connection.closed:
-            with self._connection._guard:
+        if not self._is_closed and not self._driver.is_closed():
+            with self._shared.guard:
                 self._end_declared()
         super().close()
 
@@ -169,7 +151,7 @@ class NamedCursor(Cursor):
         return " ".join(words)
 
     def _fetched(self, direction: str) -> list[Any]:
-        with self._connection._guard:
+        with self._shared.guard:
             rows = self._statement(direction).fetch()
             self._position += len(rows)
             return self._shaped(rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from colonnade import dbapi
-from colonnade.dbapi.two_phase import Xid
+from colonnade.dbapi._xid import Xid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,8 @@ from tools.check.house import imported_modules, python_files
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "colonnade"
 ENTRIES_MOST = 42
+FLOORS_MOST = 13
+ARROWS_MOST = 180
 
 # The floors of the package, from the lowest. A room imports rooms that stand before it. `_core` is
 # the extension module, and a name with a dot is a room of the folder before the dot.
@@ -246,6 +248,13 @@ def test_every_room_is_on_one_floor() -> None:
 def test_few_entries_stand_in_the_package() -> None:
     """One is kept free."""
     assert len(house.entries()) < ENTRIES_MOST
+
+
+def test_the_house_is_low_and_has_few_arrows() -> None:
+    graph = HOUSE.entries().arrows()
+    assert house.height(graph) <= FLOORS_MOST
+    assert house.count(graph) <= ARROWS_MOST
+    assert HOUSE.upwards() == []
 
 
 def opens_sockets(path: Path, tree: ast.Module) -> bool:

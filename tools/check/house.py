@@ -2,10 +2,10 @@
 
     python -m tools.check.house
 
-A room is a module or a folder of the package, an arrow a pair of rooms of which one imports the
-other. Rooms stand on one floor more than the highest room that they import; a circle of rooms is
-one floor. Imports for type checkers count, because readers follow them, too. The faces of the
-package count only as entries: they collect public names, and see every room.
+A room is an entry of the package, a module or a folder; an arrow is a pair of rooms, the first of
+which imports the second. Rooms stand on one floor more than the highest room that they import; a
+circle of rooms is one floor. Imports for type checkers count, because readers follow them, too. The
+faces of the package count only as entries: they collect public names, and see every room.
 """
 
 from __future__ import annotations
@@ -77,6 +77,10 @@ class Rooms:
         """Know the rooms, from the lowest."""
         self.order = order
         self.folders = {room.split(".")[0] for room in order if "." in room}
+
+    def entries(self) -> Rooms:
+        """The same with each folder as one room."""
+        return Rooms(list(dict.fromkeys(room.split(".")[0] for room in self.order)))
 
     def named(self, parts: Sequence[str]) -> str:
         """The room of a path below the package, or of a dotted name."""
@@ -176,6 +180,16 @@ def listed(folder: str = ".") -> list[str]:
     return done.stdout.splitlines()
 
 
+def height(graph: Graph) -> int:
+    """How many floors there are."""
+    return max(floors(graph).values())
+
+
+def count(graph: Graph) -> int:
+    """How many arrows there are."""
+    return sum(map(len, graph.values()))
+
+
 def entries() -> set[str]:
     """The files and folders at the top of the package."""
     return {name.split("/")[1] for name in listed("colonnade")}
@@ -222,12 +236,12 @@ def main() -> None:
     # The tests hold the order, which is a rule.
     from tests.tidy.test_direction import ORDER
 
-    rooms = Rooms(ORDER)
+    rooms = Rooms(ORDER).entries()
     arrows = rooms.arrows()
     print(f"{len(entries()):8,} entries in colonnade/")
     print(f"{len(arrows):8,} rooms")
-    print(f"{max(floors(arrows).values()):8,} floors")
-    print(f"{sum(map(len, arrows.values())):8,} arrows")
+    print(f"{height(arrows):8,} floors")
+    print(f"{count(arrows):8,} arrows")
     print(f"{len(rooms.upwards()):8,} arrows upwards")
     for importer, room in rooms.upwards():
         print(f"           {importer} -> {room}")

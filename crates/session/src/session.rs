@@ -110,6 +110,8 @@ impl<S: Sink> Running<S> {
 }
 
 /// One connection's end of a session.
+///
+#[doc = include_str!("session/states.md")]
 pub struct Session<S: Sink> {
     buffer: ReceiveBuffer,
     /// See [`Session::limit_reads`].

@@ -217,7 +217,8 @@ class Layout(ABC):
     """Let jobs in line whose time has come, at most $1; a query of their number."""
     lease: str
     """Hold at most $1 jobs for $2 seconds with the token $3. With $4, nothing is handed out while a
-    job waits whose time has come: it may be the first one, so `line_up` is to be run before."""
+    job waits whose time has come: it may be the first one, so `line_up` is to be run before. `hold`
+    brings the jobs into their order."""
     take: str
     """Remove at most $1 jobs; $2 is as $4 of `lease`."""
     release_all: str

@@ -164,10 +164,10 @@ class Rows(Layout):
         """Get with a lease, and without; a row's place cannot change while it is locked."""
         table = self._table
         lease = (
-            f"WITH taken AS (UPDATE {table} SET job_token = $3::pg_catalog.int8,"
+            f"UPDATE {table} SET job_token = $3::pg_catalog.int8,"
             f" job_attempts = job_attempts OPERATOR(pg_catalog.+) 1, job_lost = {lost()},"
             f" job_ready_at = {later('$2::pg_catalog.float8')} WHERE {_at(self._few_enough())}"
-            f" RETURNING {self._shown}, job_lost) {_IN_ORDER}"
+            f" RETURNING {self._shown}, job_lost"
         )
         first_ones = self._first_ones("ctid", "$2")
         take = (
@@ -320,7 +320,8 @@ class RowsHold:
     """The jobs of one batch, each of which is a row with the batch's token."""
 
     def __init__(self, layout: Rows, columns: Columns, token: int) -> None:
-        self.columns = columns.select(*(name for name in columns.names if name != "job_lost"))
+        shown = columns.select(*(name for name in columns.names if name != "job_lost"))
+        self.columns = _in_order(shown)
         self.token = token
         self.is_alone = is_alone(columns, layout.definition.retry.max_attempts)
         self._layout = layout
@@ -359,6 +360,17 @@ class RowsHold:
     def _call(self, forms: Forms, wanted: NDArray[np.int64], *more: Any) -> Call:
         arguments = (self.priorities, wanted, [self.token], *more)
         return Call(forms, arguments, lambda answer: [[row[0] for row in answer]], _is_awaited)
+
+
+def _in_order(columns: Columns) -> Columns:
+    """The jobs by priority and id; they come by their places, which mostly is the same."""
+    import numpy as np
+
+    priorities, ids = columns["job_priority"], columns["job_id"]
+    rises = (priorities[1:] > priorities[:-1]) | (
+        (priorities[1:] == priorities[:-1]) & (ids[1:] > ids[:-1])
+    )
+    return columns if rises.all() else columns.take(np.lexsort((ids, priorities)))
 
 
 def _at(places: str) -> str:

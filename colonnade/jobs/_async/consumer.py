@@ -82,7 +82,7 @@ class Consumer:
         self._pace = Pace(limit)
         self._leases = Leases(lease)
         self._acks = Acks(self._leases.let_go)
-        self._turns = Turns(concurrency, self._stop, self._acks.told)
+        self._turns = Turns(concurrency, self._stop, self._acks.told, lease)
         self._hub: Hub | None = None
         self._is_begun = False
         self._drains = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,22 @@ class Turns:
 
     Such a job, before its last attempt, begins when no other lane holds or gets any: they would
     lose an attempt with it, and some have no other. Meanwhile the others give back what they have
-    not begun.
+    not begun. Handlers that take longer than `patience` seconds are not awaited, so that a slow one
+    does not make the worker idle.
     """
 
-    def __init__(self, concurrency: int, stop: Signal, told: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        concurrency: int,
+        stop: Signal,
+        told: Callable[[], Awaitable[None]],
+        patience: float,
+    ) -> None:
         self.halt = Signal()
         """Set while no jobs are to be got."""
         self._stop = stop
         self._told = told
+        self._patience = patience
         self._turn = Semaphore(concurrency)
         self._mutex = Mutex()
         self._alone: Batch | None = None
@@ -53,10 +62,7 @@ class Turns:
         What was alone is so until `end`.
         """
         if batch.is_alone and self._is_first(batch):
-            while self._lanes > 1:
-                await self._fewer.wait(None)
-                self._fewer.clear()
-            await self._told()
+            await self._others_end()
         async with self._turn:
             yield self._alone in {None, batch}
 
@@ -74,6 +80,13 @@ class Turns:
             # It may have been set amid this.
             if self._stop.is_set():
                 self.halt.set()
+
+    async def _others_end(self) -> None:
+        give_up = time.monotonic() + self._patience
+        while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
+            await self._fewer.wait(left)
+            self._fewer.clear()
+        await self._told()
 
     def _is_entered(self) -> bool:
         with self._mutex:

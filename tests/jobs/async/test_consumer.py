@@ -74,6 +74,27 @@ async def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
     assert await queue.length() == 0
 
 
+async def test_what_is_to_be_alone_waits_a_lease_for_a_slow_handler(queue: jobs.Queue) -> None:
+    await queue.add({"a": [0]})
+    await queue.get(lease=0.01)
+    await queue.add({"a": [1]}, priority=-1)
+    done = Signal()
+    begun = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        (number,) = batch.columns["a"].tolist()
+        begun.append((number, batch.is_alone))
+        if number:
+            await done.wait(30)
+        else:
+            done.set()
+
+    while await queue.length():
+        await queue.consume(handler, limit=1, lease=2, concurrency=2).drain()
+    assert begun == [(1, False), (0, True)]
+    assert done.is_set()
+
+
 async def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:
     await queue.add({"a": [1, 2, 3]})
 
@@ -189,28 +210,6 @@ async def test_a_waiting_consumer_is_woken_and_stopped(queue: jobs.Queue) -> Non
     consumer.stop()
     await task
     assert sorted(seen) == list(range(20))
-
-
-@pytest.mark.every_pair  # Tasks and threads wait in their own ways.
-async def test_what_is_to_be_alone_waits_a_lease_for_a_slow_handler(queue: jobs.Queue) -> None:
-    await queue.add({"a": [0]})
-    await queue.get(lease=0.01)
-    await queue.add({"a": [1]}, priority=-1)
-    done = Signal()
-    begun = []
-
-    async def handler(batch: jobs.Batch) -> None:
-        (number,) = batch.columns["a"].tolist()
-        begun.append((number, batch.is_alone))
-        if number:
-            await done.wait(30)
-        else:
-            done.set()
-
-    while await queue.length():
-        await queue.consume(handler, limit=1, lease=0.3, concurrency=2).drain()
-    assert begun == [(1, False), (0, True)]
-    assert done.is_set()
 
 
 async def test_a_cancelled_consumer_gives_everything_back(queue: jobs.Queue) -> None:

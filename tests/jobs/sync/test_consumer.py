@@ -13,6 +13,7 @@ import pytest
 import colonnade
 from colonnade.jobs import sync as jobs
 from colonnade.jobs._sync.batch import ack_together
+from colonnade.jobs._tasks.threads import Signal
 
 # A worker is tasks or threads, and each has its own way to stop.
 pytestmark = pytest.mark.every_pair
@@ -72,6 +73,27 @@ def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
     assert [len(batch.held) for batch in (late, first, passed_on)] == [0, 0, 0]
     assert ack_together([late, first]) == ([], [])
     assert queue.length() == 0
+
+
+def test_what_is_to_be_alone_waits_a_lease_for_a_slow_handler(queue: jobs.Queue) -> None:
+    queue.add({"a": [0]})
+    queue.get(lease=0.01)
+    queue.add({"a": [1]}, priority=-1)
+    done = Signal()
+    begun = []
+
+    def handler(batch: jobs.Batch) -> None:
+        (number,) = batch.columns["a"].tolist()
+        begun.append((number, batch.is_alone))
+        if number:
+            done.wait(30)
+        else:
+            done.set()
+
+    while queue.length():
+        queue.consume(handler, limit=1, lease=2, concurrency=2).drain()
+    assert begun == [(1, False), (0, True)]
+    assert done.is_set()
 
 
 def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:

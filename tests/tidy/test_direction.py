@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import graphlib
 import re
 import sys
 import tomllib
@@ -58,11 +57,6 @@ ASYNCPGS = {
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",
 }
-# Rooms of several modules that import each other in one direction.
-ROOMS_WITHOUT_CIRCLES = (
-    *("_driver._async", "_driver._sync", "_driver.gather", "_driver.sources", "_driver.sql"),
-    *("_driver.supply", "_driver.transport", "_columns.conversion", "_pep249", "_words"),
-)
 # They collect the public names, so they see every room.
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 # (file, room it imports) -> the reason for the exception.
@@ -198,29 +192,11 @@ def test_python_rooms_import_in_one_direction() -> None:
     assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that is not needed any more"
 
 
-def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
-    """Imported modules among `known`; a name imported from a module counts as the module."""
-    names = imported_modules(path, tree)
-    return {name if name in known else name.rpartition(".")[0] for name in names} & known
-
-
-@pytest.mark.parametrize("room", ROOMS_WITHOUT_CIRCLES)
-def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
-    trees = {
-        ".".join(("colonnade", *path.relative_to(PACKAGE).with_suffix("").parts)): (path, tree)
-        for path, tree in python_files()
-        if room_of(path) == room
-    }
-    # Imports for type checkers count, because readers follow them, too.
-    graph = {
-        name: modules_imported(path, tree, set(trees)) - {name}
-        for name, (path, tree) in trees.items()
-    }
-    assert len(trees) > 1
-    try:
-        graphlib.TopologicalSorter(graph).prepare()
-    except graphlib.CycleError as error:
-        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
+def test_modules_import_in_one_direction() -> None:
+    """Imports for type checkers count, because readers follow them, too."""
+    modules = HOUSE.modules()
+    assert len(modules) > len(ORDER)
+    assert house.circles(modules) == []
 
 
 def test_importing_the_package_imports_no_library() -> None:

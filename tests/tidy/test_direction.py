@@ -22,7 +22,10 @@ ARROWS_MOST = 180
 # The floors of the package, from the lowest. A room imports rooms that stand before it. `_core` is
 # the extension module, and a name with a dot is a room of the folder before the dot.
 FLOORS: dict[str, tuple[str, ...]] = {
-    "the core, and words for callers": ("_core", "_words"),
+    "the core, and words for callers": (
+        *("_core", "_core.formats", "_core.groups", "_core.lanes", "_core.selection"),
+        *("_core.structs", "_core.watch", "_words"),
+    ),
     "what a user holds": ("errors", "types", "tracing", "rows"),
     "forms of columns": (
         *("_columns.parts", "_columns.schema", "_columns.conversion"),
@@ -50,8 +53,14 @@ DOORS = {room for floor, rooms in FLOORS.items() if floor.startswith("doors") fo
 OPEN_TO_DOORS = {
     *("_words", "_driver.sql", "_driver.exact_dates", "_driver.plain_values"),
 }
-# Doors that follow the rules of PEP 249.
-KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
+# Private rooms that are made for a few doors: their native halves, and the rules of PEP 249.
+MADE_FOR_DOORS = {
+    "_core.formats": {"formats", "serve"},
+    "_core.lanes": {"observe"},
+    "_core.structs": {"structs"},
+    "_core.watch": {"observe"},
+    "_pep249": {"dbapi", "sqlalchemy"},
+}
 # asyncpg's module names; type checkers need a file for each.
 ASYNCPGS = {
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
@@ -70,19 +79,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "colonnade/cli/doctor/network.py",
         "_driver.transport",
     ): "goes step by step where `connect` goes",
-    ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
-    ("colonnade/observe/stall.py", "_core"): "the type of what the watchdog counts",
-    ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
-    ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
-    ("colonnade/observe/open_telemetry.py", "_core"): "the type of the histogram of lags",
-    ("colonnade/observe/prometheus.py", "_core"): "the type of the histogram of lags",
-    ("colonnade/observe/timeline/native.py", "_core"): "the recorder of steps is native",
-    ("colonnade/formats/streams.py", "_core"): "the encoders are native",
-    ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
+    ("colonnade/serve/reading.py", "_core"): "what `Columns` are made from",
     ("colonnade/structs/_times.py", "_core"): "one function knows the digits of all times",
-    ("colonnade/structs/base.py", "_core"): "instances are native",
-    ("colonnade/structs/decorator.py", "_core"): "definitions are native",
-    ("colonnade/structs/sql.py", "_core"): "the type of a definition",
+    ("colonnade/structs/base.py", "_core"): "the type of what `Columns` are made from",
     ("colonnade/frames/read.py", "_columns.conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",
@@ -177,7 +176,7 @@ def allowed(path: Path, room: str) -> bool:
         return False
     is_private = room.startswith("_") and room not in OPEN_TO_DOORS
     if importer in DOORS and is_private:
-        return room == "_pep249" and importer in KEEPERS_OF_PEP_249
+        return importer in MADE_FOR_DOORS.get(room, ())
     return True
 
 
@@ -213,10 +212,13 @@ def test_importing_the_package_imports_no_library() -> None:
 
 
 def test_every_room_is_on_one_floor() -> None:
-    there = {room_of(path) for path in PACKAGE.rglob("*.py")} - FACES - HOUSE.folders | {"_core"}
+    native = {f"_core.{path.stem}" for path in (PACKAGE / "_core").glob("[!_]*.pyi")}
+    python = {room_of(path) for path in PACKAGE.rglob("*.py")} - FACES - HOUSE.folders
+    there = python | {"_core", *native}
     assert len(ORDER) == len(set(ORDER))
     assert set(ORDER) == there
-    named = {*SUBJECTS, *SOCKET_ROOMS, *OPEN_TO_DOORS, *KEEPERS_OF_PEP_249}
+    doors = {door for made_for in MADE_FOR_DOORS.values() for door in made_for}
+    named = {*SUBJECTS, *SOCKET_ROOMS, *OPEN_TO_DOORS, *MADE_FOR_DOORS, *doors}
     assert sorted(named - there) == [], "a row about a room that does not exist"
     assert sorted(FACES - {room_of(path) for path in PACKAGE.rglob("*.py")}) == []
 

@@ -76,7 +76,7 @@ class Rooms:
     def __init__(self, order: Sequence[str]) -> None:
         """Know the rooms, from the lowest."""
         self.order = order
-        self.folders = {room.split(".")[0] for room in order if "." in room}
+        self.folders = {room.split(".")[0] for room in order if "." in room} - {*order}
 
     def entries(self) -> Rooms:
         """The same with each folder as one room."""
@@ -85,8 +85,8 @@ class Rooms:
     def named(self, parts: Sequence[str]) -> str:
         """The room of a path below the package, or of a dotted name."""
         first, *rest = [part.removesuffix(".py") for part in parts]
-        has_rooms = first in self.folders and rest and rest[0] != "__init__"
-        return f"{first}.{rest[0]}" if has_rooms else first
+        inner = f"{first}.{rest[0]}" if rest and rest[0] != "__init__" else first
+        return inner if first in self.folders or inner in self.order else first
 
     def of(self, path: Path) -> str:
         """The room in which a file stands."""

@@ -19,8 +19,8 @@ from typing import Any
 
 from colonnade import _core
 from colonnade._pep249.errors import DataError
-from colonnade._pep249.oids import ARRAY_OIDS, OIDS, UNKNOWN
 from colonnade._words.shown import class_name
+from colonnade._words.type_facts import ARRAY_OIDS, OIDS, UNKNOWN
 
 __all__ = ["INFERRED", "Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
 

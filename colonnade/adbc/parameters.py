@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import Named, dbapi
-from colonnade._pep249.oids import ARRAY_OIDS, OIDS
 from colonnade._words.shown import shown
+from colonnade._words.type_facts import ARRAY_OIDS, OIDS
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._pep249.oids import OIDS
+from colonnade._words.type_facts import OIDS
 
 if TYPE_CHECKING:
     from colonnade.types import Attribute

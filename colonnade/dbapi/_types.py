@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from colonnade._pep249.oids import OIDS
+from colonnade._words.type_facts import OIDS
 
 __all__ = [
     "BINARY",

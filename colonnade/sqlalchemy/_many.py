@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from colonnade._pep249.oids import UNKNOWN
 from colonnade._pep249.parameters import INFERRED, adapted, adapted_many
+from colonnade._words.type_facts import UNKNOWN
 from colonnade.types import TextValue
 
 _NOTHING = type(None)

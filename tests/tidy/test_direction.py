@@ -70,7 +70,6 @@ ASYNCPGS = {
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 # (file, room it imports) -> the reason for the exception.
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("colonnade/adbc/parameters.py", "_pep249"): "the numbers of the types",
     (
         "colonnade/cli/understood.py",
         "_driver.connection_options",

@@ -28,7 +28,7 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
     with needed_by("Columns.to_polars()", "polars"):
         import polars as pl
     require_unique_names(batch, "Columns.to_polars()")
-    converted, decimals, intervals = batch.for_polars()
+    converted, decimals, intervals = batch.with_plain_types()
     reasons = (
         (decimals, "Polars' decimals have at most 38 digits, and the column has more.", "float64"),
         (intervals, "Polars' durations have no months, and the column has some.", "utf8"),

@@ -36,7 +36,7 @@ mod inexact;
 mod interval_text;
 mod joined;
 mod params;
-mod polars;
+mod plain_types;
 mod schema;
 mod table;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
@@ -66,7 +66,7 @@ pub use inexact::{Inexact, InexactValue};
 pub use interval_text::interval_text;
 pub use joined::joined;
 pub use params::{push_in_binary, push_in_text, push_parameter};
-pub use polars::{AsText, for_polars, interval_texts};
+pub use plain_types::{AsText, interval_texts, with_plain_types};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use table::Table;
 pub use types::{Attribute, CodecFormat, Kind, PgType, RECORDS, Shape, Type, type_of};

@@ -14,7 +14,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::{
-    CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, for_polars,
+    CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, with_plain_types,
 };
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -274,10 +274,10 @@ impl Batch {
         })
     }
 
-    /// The batch for Polars; and the positions of the columns converted to text because of their
-    /// decimals, and because of their intervals.
-    fn for_polars(&self, py: Python<'_>) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
-        let (table, as_text) = py.detach(|| for_polars(&self.table)).map_err(export_error)?;
+    /// The batch with plain types; and the positions of the columns converted to text because of
+    /// their decimals, and because of their intervals.
+    fn with_plain_types(&self, py: Python<'_>) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
+        let (table, as_text) = py.detach(|| with_plain_types(&self.table)).map_err(export_error)?;
         let made = self.of_same(table);
         Ok((made, as_text.decimals, as_text.intervals))
     }

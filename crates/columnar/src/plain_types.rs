@@ -1,9 +1,9 @@
-//! Batches without the types that Polars cannot handle or panics on, even within lists and structs.
+//! A profile of plain types: batches without the types that some libraries lack, even within lists
+//! and structs. Polars is one; it panics on some of them.
 //!
 //! 256-bit decimals become decimals of 38 digits if all values fit, otherwise text. Intervals
 //! become durations, with a day as 24 hours, if none has months, otherwise text. A uuid becomes its
-//! text, because Polars lacks the type and its bytes are unreadable. Other extension types become
-//! their storage types.
+//! text, because its bytes are unreadable. Other extension types become their storage types.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ enum Texted {
     Interval,
 }
 
-/// The table for Polars. Its chunks are converted one by one; only a column that some of them could
-/// not convert is joined first, so that all of it becomes text.
+/// The table with plain types. Its chunks are converted one by one; only a column that some of them
+/// could not convert is joined first, so that all of it becomes text.
 ///
 /// # Errors
 /// An error of Arrow's when the columns are rebuilt.
-pub fn for_polars(table: &Table) -> Result<(Table, AsText), ArrowError> {
+pub fn with_plain_types(table: &Table) -> Result<(Table, AsText), ArrowError> {
     // An extension type marks fixed-width cells, so they must become text before it is removed.
     let chunks = table.chunks().into_iter();
     let chunks = chunks.map(|chunk| with_string_layout(&chunk, StringLayout::Small));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn converted(batch: &RecordBatch) -> (RecordBatch, AsText) {
-        let (table, as_text) = for_polars(&batch.clone().into()).unwrap();
+        let (table, as_text) = with_plain_types(&batch.clone().into()).unwrap();
         (table.whole().unwrap(), as_text)
     }
 
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_polars_does_not_take_is_converted_within_lists() {
+    fn types_that_are_not_plain_are_converted_within_lists() {
         let whole = batch(vec![intervals(0), decimals(i256::from_i128(150)), texts()]);
         for batch in [whole.clone(), whole.slice(1, 1), whole.slice(1, 0)] {
             let (converted, as_text) = converted(&batch);
@@ -339,7 +339,7 @@ mod tests {
     fn a_column_is_text_in_all_chunks_or_in_none() {
         let parts = [intervals(0), intervals(1), intervals(0)].map(|part| batch(vec![part]));
         let table = crate::concat(&parts).unwrap();
-        let (in_chunks, as_text) = for_polars(&table).unwrap();
+        let (in_chunks, as_text) = with_plain_types(&table).unwrap();
         let (whole, expected) = converted(&table.whole().unwrap());
         assert_eq!((in_chunks.num_chunks(), as_text), (3, expected));
         assert_eq!(type_within(&whole, 0), DataType::Utf8);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from colonnade._core import count_duration, count_moment
+from colonnade._core.structs import count_duration, count_moment
 from colonnade._words.shown import shown
 from colonnade.errors import StructError
 

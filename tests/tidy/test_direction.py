@@ -79,7 +79,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "_driver.transport",
     ): "goes step by step where `connect` goes",
     ("colonnade/serve/reading.py", "_core"): "what `Columns` are made from",
-    ("colonnade/structs/_times.py", "_core"): "one function knows the digits of all times",
     ("colonnade/structs/base.py", "_core"): "the type of what `Columns` are made from",
     ("colonnade/frames/read.py", "_columns.conversion"): "the frames of one stream warn once",
     (

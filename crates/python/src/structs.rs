@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 pub(crate) use self::instance::Instance;
 use crate::errors;
+use crate::values::times;
 
 /// `StructError`; the class is named before the field.
 fn exception(py: Python<'_>, class: &str, fault: &Fault) -> PyErr {
@@ -33,5 +34,6 @@ pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<definition::Definition>()?;
     module.add_class::<definition::Opener>()?;
     module.add_class::<field::FieldDescriptor>()?;
-    module.add_class::<Instance>()
+    module.add_class::<Instance>()?;
+    times::add_counts(module)
 }

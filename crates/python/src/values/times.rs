@@ -382,8 +382,12 @@ fn is_missing_value(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     is_missing(value)
 }
 
-pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Adds what counts the times of structs.
+pub(crate) fn add_counts(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(count_moment, module)?)?;
-    module.add_function(wrap_pyfunction!(count_duration, module)?)?;
+    module.add_function(wrap_pyfunction!(count_duration, module)?)
+}
+
+pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_missing_value, module)?)
 }

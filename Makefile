@@ -69,13 +69,13 @@ service: build ## Run the example service, its database and suppliers (SERVICE_A
 
 service-restarts: release ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian
 	@for server in gunicorn granian; do \
-	    $(PY) -m examples.service.restarts --server $$server --restarts $(or $(RESTARTS),100) || exit 1; done
+	    $(PY) -m benches.service.restarts --server $$server --restarts $(or $(RESTARTS),100) || exit 1; done
 
 load: release ## Load the service, and the same routes on asyncpg and in Flask (LOAD_ARGS="--parts cached")
-	@$(PY) -m examples.service.load $(LOAD_ARGS)
+	@$(PY) -m benches.service.load $(LOAD_ARGS)
 
 service-faults: build ## Let each part of the service fail under load, and check every answer (SERVICE_FAULTS_ARGS)
-	@$(PY) -m examples.service.faults $(SERVICE_FAULTS_ARGS)
+	@$(PY) -m benches.service.faults $(SERVICE_FAULTS_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART)) \

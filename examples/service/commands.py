@@ -52,12 +52,14 @@ def application(
 ) -> Generator[subprocess.Popen[bytes]]:
     """Run the application, and wait until it is ready; stop it at the end.
 
+    `framework` may also be the address of another application, such as `package.module:app`.
     Raises RuntimeError if it ends, or is not ready in time.
     """
     command = f"{COMMANDS[server]} {RECYCLING[server]}"
     words = command.replace("PORT", str(port)).replace("WORKERS", str(workers)).split()
+    address = framework if ":" in framework else f"examples.service.{framework}_app:app"
     process = subprocess.Popen(
-        [sys.executable, "-m", *words, f"examples.service.{framework}_app:app"],
+        [sys.executable, "-m", *words, address],
         cwd=ROOT,
         env={**os.environ, **settings},
         # Ctrl-C is for this process, which stops the application.

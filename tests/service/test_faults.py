@@ -1,4 +1,4 @@
-"""The service while parts of it fail; see `examples/service/faults`."""
+"""The service while parts of it fail; see `benches/service/faults`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from examples.service.faults.__main__ import Finding, open_folder, tried
-from examples.service.faults.disk import Disk, can_mount
-from examples.service.faults.faults import FAULTS
-from examples.service.faults.network import Network
-from examples.service.faults.steady import Answered, Record
-from examples.service.faults.truth import (
+from benches.service.faults.__main__ import Finding, open_folder, tried
+from benches.service.faults.disk import Disk, can_mount
+from benches.service.faults.faults import FAULTS
+from benches.service.faults.network import Network
+from benches.service.faults.steady import Answered, Record
+from benches.service.faults.truth import (
     EXPORT,
     RIGHT,
     WITHOUT_DATABASE,
     Truth,
     WrongAnswerError,
 )
-from examples.service.load.http_client import Reply
+from benches.service.load.http_client import Reply
 
 if TYPE_CHECKING:
     from pathlib import Path

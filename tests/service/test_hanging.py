@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from examples.service.restarts.hanging import measured
+from benches.service.restarts.hanging import measured
 
 if TYPE_CHECKING:
     from pathlib import Path

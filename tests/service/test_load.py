@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from examples.service.load.http_client import BrokenAnswerError, Client
-from examples.service.load.memory_picture import draw as draw_memory
-from examples.service.load.open_loop import Outcome, percentile, sent
-from examples.service.load.picture import Bar, draw
-from examples.service.load.processes import Meter, children_with, resident_bytes, with_children
-from examples.service.load.rate_search import RateSearch
-from examples.service.load.watch import metric
+from benches.service.load.http_client import BrokenAnswerError, Client
+from benches.service.load.memory_picture import draw as draw_memory
+from benches.service.load.open_loop import Outcome, percentile, sent
+from benches.service.load.picture import Bar, draw
+from benches.service.load.processes import Meter, children_with, resident_bytes, with_children
+from benches.service.load.rate_search import RateSearch
+from benches.service.load.watch import metric
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -12,10 +12,10 @@ import aiohttp
 import numpy as np
 import pytest
 
+from benches.service.pictures.browser import NAMES, Page, chromium, installed
 from colonnade import embedded, serve
 from examples.service.data import prepared
 from examples.service.page.tables import TABLES
-from examples.service.pictures.browser import NAMES, Page, chromium, installed
 from tests.service.serving import FLIGHTS, Service, serving
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benches.service.pictures.browser import NAMES, chromium, installed
+from benches.service.restarts.requests import steady
+from benches.service.restarts.rolling import restart
 from examples.service.commands import application, free_port
-from examples.service.pictures.browser import NAMES, chromium, installed
-from examples.service.restarts.requests import steady
-from examples.service.restarts.rolling import restart
 from tests.service.test_page import CALM
 
 if TYPE_CHECKING:

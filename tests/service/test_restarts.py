@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from benches.service.restarts.requests import steady
+from benches.service.restarts.rolling import beating, restart
 from examples.service import supervisor
 from examples.service.drain import Drain
-from examples.service.restarts.requests import steady
-from examples.service.restarts.rolling import beating, restart
 from tests.service.serving import serving
 
 if TYPE_CHECKING:

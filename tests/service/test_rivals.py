@@ -11,13 +11,13 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from examples.service.load.http_client import Client
-from examples.service.load.stages import VARIANTS, Stage, running
-from examples.service.rivals.frame import loaded
+from benches.service.load.http_client import Client
+from benches.service.load.stages import VARIANTS, Stage, running
+from benches.service.rivals.frame import loaded
 from tests.service.serving import FLIGHTS
 
 if TYPE_CHECKING:
-    from examples.service.load.http_client import Reply
+    from benches.service.load.http_client import Reply
 
 pytestmark = pytest.mark.thorough
 

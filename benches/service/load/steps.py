@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from examples.service.load.http_client import Client
-from examples.service.load.open_loop import Outcome, sent
-from examples.service.load.processes import Meter, Usage, children_with, with_children
+from benches.service.load.http_client import Client
+from benches.service.load.open_loop import Outcome, sent
+from benches.service.load.processes import Meter, Usage, children_with, with_children
 
 if TYPE_CHECKING:
-    from examples.service.load.stages import Running, Stage
+    from benches.service.load.stages import Running, Stage
 
 #: A rate is too high if more than one of a hundred requests is not answered 200 in time.
 SHARE_LEAST = 0.99

@@ -1,4 +1,4 @@
-"""The load test: ``python -m examples.service.load``, or `make load`.
+"""The load test: ``python -m benches.service.load``, or `make load`.
 
 Starts a database, suppliers and each variant, asks them at rising rates in turn, prints what each
 could take and what limited it, draws it, and stops everything.
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from examples.service.load.contest import contest
-from examples.service.load.exports import exports
-from examples.service.load.overload import MIXES, overloaded
-from examples.service.load.picture import Bar, draw
-from examples.service.load.report import contest_lines, export_lines
-from examples.service.load.stages import VARIANTS, Running, Stage, running, stage
-from examples.service.load.steps import Target
-from examples.service.load.workloads import WORKLOADS
+from benches.service.load.contest import contest
+from benches.service.load.exports import exports
+from benches.service.load.overload import MIXES, overloaded
+from benches.service.load.picture import Bar, draw
+from benches.service.load.report import contest_lines, export_lines
+from benches.service.load.stages import VARIANTS, Running, Stage, running, stage
+from benches.service.load.steps import Target
+from benches.service.load.workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Reads exports, one after the other, from a port for some seconds.
 
-    python -m examples.service.load.export_reader PORT SECONDS
+    python -m benches.service.load.export_reader PORT SECONDS
 
 It discards the bytes, so that it costs little, and prints how many it read whole, in JSON.
 """

@@ -1,4 +1,4 @@
-"""What `gc.freeze` gives this service: ``python -m examples.service.freezing``.
+"""What `gc.freeze` gives this service: ``python -m benches.service.freezing``.
 
 First the pause of a full collection in a process that has imported the application and holds its
 tables; then the memory that forked workers do not share with their parent, after a collection.
@@ -82,7 +82,7 @@ def main() -> None:
         asyncio.run(prepared(dsn))
         for kind, unit in (("pause", "ms a full collection"), ("private", "MB of each child")):
             for how in ("usual", "frozen"):
-                words = [sys.executable, "-m", "examples.service.freezing", kind, how, dsn]
+                words = [sys.executable, "-m", "benches.service.freezing", kind, how, dsn]
                 found = [float(subprocess.check_output(words, cwd=ROOT)) for _ in range(3)]
                 print(f"{how:7} {statistics.median(found):8.2f} {unit}")
 

@@ -42,8 +42,8 @@ class Variant:
 #: One process each; the first one is ours.
 VARIANTS = {
     "colonnade": Variant("Colonnade, Starlette", _GRANIAN, "examples.service.starlette_app:app"),
-    "asyncpg": Variant("asyncpg, Starlette", _GRANIAN, "examples.service.rivals.asyncpg_app:app"),
-    "flask": Variant("psycopg, Flask in threads", _GUNICORN, "examples.service.rivals.flask_app"),
+    "asyncpg": Variant("asyncpg, Starlette", _GRANIAN, "benches.service.rivals.asyncpg_app:app"),
+    "flask": Variant("psycopg, Flask in threads", _GUNICORN, "benches.service.rivals.flask_app"),
 }
 
 

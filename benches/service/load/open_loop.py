@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from examples.service.load.http_client import Client
+    from benches.service.load.http_client import Client
 
 
 @dataclass

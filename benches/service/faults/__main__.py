@@ -1,4 +1,4 @@
-"""Faults under load: ``python -m examples.service.faults``, or `make service-faults`.
+"""Faults under load: ``python -m benches.service.faults``, or `make service-faults`.
 
 Starts a database on a small disk, a network to it that can be cut, suppliers and the service; lets
 each part fail in turn while requests are sent, and compares every answer with the data. The exit
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benches.service.faults.database import Database
+from benches.service.faults.disk import can_mount, small_disk
+from benches.service.faults.faults import APPLICATION, FAULTS, Fault, World
+from benches.service.faults.leftovers import Held, settled
+from benches.service.faults.network import Network
+from benches.service.faults.steady import Record, steady
+from benches.service.faults.truth import Truth
+from benches.service.load.http_client import Client
+from benches.service.load.stages import Stage, running
 from examples.service.data import prepared
-from examples.service.faults.database import Database
-from examples.service.faults.disk import can_mount, small_disk
-from examples.service.faults.faults import APPLICATION, FAULTS, Fault, World
-from examples.service.faults.leftovers import Held, settled
-from examples.service.faults.network import Network
-from examples.service.faults.steady import Record, steady
-from examples.service.faults.truth import Truth
-from examples.service.load.http_client import Client
-from examples.service.load.stages import Stage, running
 from examples.service.suppliers.processes import suppliers
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import colonnade
-from examples.service.faults.database import Database
-from examples.service.faults.disk import Disk
-from examples.service.faults.network import Network
+from benches.service.faults.database import Database
+from benches.service.faults.disk import Disk
+from benches.service.faults.network import Network
 from examples.service.suppliers.processes import change_mood
 
 #: The name of the service's connections.

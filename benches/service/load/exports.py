@@ -10,16 +10,16 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from benches.service.load.http_client import Client
+from benches.service.load.open_loop import sent
+from benches.service.load.processes import Meter
+from benches.service.load.steps import roles_of
 from examples.service.commands import ROOT
-from examples.service.load.http_client import Client
-from examples.service.load.open_loop import sent
-from examples.service.load.processes import Meter
-from examples.service.load.steps import roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from examples.service.load.stages import Running, Stage
+    from benches.service.load.stages import Running, Stage
 
 PINGS = 50.0
 _PING = "/livez"
@@ -87,7 +87,7 @@ async def _read(port: int, seconds: float) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "examples.service.load.export_reader",
+        "benches.service.load.export_reader",
         str(port),
         str(seconds),
         cwd=ROOT,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import orjson
 
 import colonnade
+from benches.service.faults.faults import APPLICATION
+from benches.service.load.watch import metric
 from colonnade import jobs
-from examples.service.faults.faults import APPLICATION
 from examples.service.jobs import QUEUE
-from examples.service.load.watch import metric
 
 if TYPE_CHECKING:
-    from examples.service.load.http_client import Client
+    from benches.service.load.http_client import Client
 
 #: Work that was under way must have ended by then; a lease of a job ends by itself after 60 s.
 SECONDS_MAX = 75.0

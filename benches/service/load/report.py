@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from examples.service.load.contest import Result
-    from examples.service.load.exports import Exports
-    from examples.service.load.workloads import Workload
+    from benches.service.load.contest import Result
+    from benches.service.load.exports import Exports
+    from benches.service.load.workloads import Workload
 
 
 def contest_lines(workload: Workload, results: Iterable[Result]) -> Iterator[str]:

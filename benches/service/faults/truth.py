@@ -16,7 +16,7 @@ from examples.service.handlers.search import DELAYS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from examples.service.load.http_client import Client, Reply
+    from benches.service.load.http_client import Client, Reply
 
 RIGHT = "right"
 WITHOUT_DATABASE = "right, without the database"

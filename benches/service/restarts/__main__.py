@@ -1,4 +1,4 @@
-"""Restarts under load: ``python -m examples.service.restarts --server gunicorn --restarts 100``.
+"""Restarts under load: ``python -m benches.service.restarts --server gunicorn --restarts 100``.
 
 Prints what became of the requests that were sent meanwhile. The exit status is 1 if one failed.
 """
@@ -12,11 +12,11 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from benches.service.restarts.requests import Outcome, steady
+from benches.service.restarts.rolling import restart
 from colonnade import embedded
 from examples.service.commands import COMMANDS, application, free_port
 from examples.service.data import prepared
-from examples.service.restarts.requests import Outcome, steady
-from examples.service.restarts.rolling import restart
 from examples.service.suppliers.processes import suppliers
 
 

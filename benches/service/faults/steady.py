@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from examples.service.faults.truth import (
+from benches.service.faults.truth import (
     ANALYTICS,
     DESTINATIONS,
     EXPORT,
@@ -18,7 +18,7 @@ from examples.service.faults.truth import (
 )
 
 if TYPE_CHECKING:
-    from examples.service.load.http_client import Client
+    from benches.service.load.http_client import Client
 
 #: A request that takes longer than this hangs.
 PATIENCE = 20.0

@@ -15,14 +15,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 from requests.adapters import HTTPAdapter
 
+from benches.service.rivals import arrow_rows, frame
+from benches.service.rivals.offers import consolidated
 from examples.service import parameters as read
 from examples.service.answers import Answer, of_json
 from examples.service.cache import Cache
 from examples.service.handlers.asking import Answers, route_of
 from examples.service.handlers.export import FLIGHTS
 from examples.service.handlers.search import DELAYS, DESTINATION, SCHEDULE
-from examples.service.rivals import arrow_rows, frame
-from examples.service.rivals.offers import consolidated
 from examples.service.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A loop that hangs: ``python -m examples.service.restarts.hanging --server granian``.
+"""A loop that hangs: ``python -m benches.service.restarts.hanging --server granian``.
 
 One of two processes gets a request whose handler never returns to its loop. Prints how long it
 took until a supervisor had killed it, and until its successor was ready.
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
+from benches.service.restarts.requests import Outcome, steady
+from benches.service.restarts.rolling import beating, until
 from colonnade import embedded
 from examples.service.commands import COMMANDS, ROOT, application, free_port
 from examples.service.data import prepared
-from examples.service.restarts.requests import Outcome, steady
-from examples.service.restarts.rolling import beating, until
 from examples.service.suppliers.processes import suppliers
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def measured(server: str, settings: Mapping[str, str], max_age: float, rate: flo
     """Run the service with the fault and a supervisor, and let it hang once."""
     port, folder = free_port(), Path(settings["SERVICE_BEAT_FOLDER"])
     with (
-        application(server, "hanging", port, WORKERS, settings) as process,
+        application(server, "benches.service.hanging_app:app", port, WORKERS, settings) as process,
         supervisor(process.pid, folder, max_age),
     ):
         return asyncio.run(recover(f"http://127.0.0.1:{port}", folder, rate))

@@ -1,4 +1,4 @@
-"""Memory at a steady load: ``python -m examples.service.load.watch --minutes 60``.
+"""Memory at a steady load: ``python -m benches.service.load.watch --minutes 60``.
 
 Sends requests of every route, looks at the resident memory of the service and at what it holds
 each ten seconds, prints the slope of the second half of the time, and draws it all.
@@ -18,11 +18,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from examples.service.load.http_client import Client
-from examples.service.load.memory_picture import draw
-from examples.service.load.open_loop import Outcome, sent
-from examples.service.load.processes import resident_bytes, with_children
-from examples.service.load.stages import Running, Stage, running, stage
+from benches.service.load.http_client import Client
+from benches.service.load.memory_picture import draw
+from benches.service.load.open_loop import Outcome, sent
+from benches.service.load.processes import resident_bytes, with_children
+from benches.service.load.stages import Running, Stage, running, stage
 
 #: How many of fifty requests ask for what; a search of a day is not in the cache.
 _SHARES = {"/search?dest=D17": 43, "/analytics": 5, "/search?day=DAY&month=MONTH&max_price=N": 1}

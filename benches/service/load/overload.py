@@ -12,13 +12,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from examples.service.load.open_loop import percentile
-from examples.service.load.workloads import mixed, only, uncached
+from benches.service.load.open_loop import percentile
+from benches.service.load.workloads import mixed, only, uncached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from examples.service.load.steps import Step, Target
+    from benches.service.load.steps import Step, Target
 
 _FASTER = 1.5
 #: Good answers have become more if they are by this much more.

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/service.md: ``python -m examples.service.pictures docs/service``.
+"""Draws the pictures of docs/service.md: ``python -m benches.service.pictures docs/service``.
 
 Two timelines of a search by `observe.trace()`, and the live page under load in a browser.
 """
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
+from benches.service.pictures.browser import chromium
+from benches.service.restarts.requests import steady
 from colonnade import embedded, observe
 from examples.service.commands import application, free_port
 from examples.service.data import prepared
 from examples.service.handlers.search import search
 from examples.service.page.routes import FLECHETTE
-from examples.service.pictures.browser import chromium
-from examples.service.restarts.requests import steady
 from examples.service.runtime import running
 from examples.service.settings import Settings
 from examples.service.shell import Shell

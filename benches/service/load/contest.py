@@ -7,16 +7,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from examples.service.load.processes import Meter
-from examples.service.load.rate_search import RateSearch
-from examples.service.load.steps import Step, Target, roles_of
+from benches.service.load.processes import Meter
+from benches.service.load.rate_search import RateSearch
+from benches.service.load.steps import Step, Target, roles_of
 from examples.service.suppliers.processes import change_mood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from examples.service.load.stages import Running, Stage
-    from examples.service.load.workloads import Contestant, Workload
+    from benches.service.load.stages import Running, Stage
+    from benches.service.load.workloads import Contestant, Workload
 
 _SETTLE_SECONDS_MAX = 8.0
 #: A part of a processor that monitors and a checkpointer may use.

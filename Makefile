@@ -141,7 +141,8 @@ site-check: site ## Check the site: names, links, snippets, and every page in Ch
 	@$(PY) -m pytest -q tests/docs/test_site.py
 	@$(PY) -m tools.pages.look_at_site build/site
 
-build: $(BUILT) ## Make .venv with all packages, and build the extension for work
+build: $(BUILT) ## Make .venv with all packages, the blocking tests, and the extension for work
+	@$(PY) -m tools.unasync --tests
 
 release: $(PACKAGES) $(RELEASE) ## The same with the extension of a release, for figures
 
@@ -261,7 +262,7 @@ lint: $(BUILT)
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
 	@$(PY) -m ruff check --quiet .
 
-types: $(BUILT)
+types: build
 	@$(PY) -m mypy --no-error-summary
 	@$(PY) -m mypy.stubtest --allowlist tools/check/stubtest-allowlist.txt --ignore-unused-allowlist colonnade._core
 

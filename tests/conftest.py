@@ -18,6 +18,7 @@ from colonnade.embedded._binaries import BIN_VARIABLE
 from tests.support import older_servers, releases
 from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
 from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
+from tools import unasync
 from tools.check import budget
 
 if TYPE_CHECKING:
@@ -58,9 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the servers of the chosen version the only ones that are found."""
-    if config.getoption("--budget") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(budget.FolderTimes())
+    """Make the blocking tests, and find no servers but those of the chosen version."""
+    if not hasattr(config, "workerinput"):
+        unasync.make_tests()
+        if config.getoption("--budget"):
+            config.pluginmanager.register(budget.FolderTimes())
     major = config.getoption("--server")
     if major is None:
         return

@@ -6,7 +6,11 @@ asynchronous side holds something that has no blocking counterpart, it stands be
 ``# async-only: begin`` and ``# async-only: end``, and is left out; a file whose first line is
 ``# async-only: file`` has no blocking counterpart at all.
 
+Tests are made in the same way, but not kept in git, where each change would be a change of two
+files: tests/conftest.py calls `make_tests` before a run, and so does `make build`.
+
     python -m tools.unasync            write
+    python -m tools.unasync --tests    write the tests only, where their sources have changed
     python -m tools.unasync --check    fail on drift, and on a substitution that nothing uses
 """
 
@@ -14,20 +18,25 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
 import subprocess
 import sys
 import tokenize
+import zlib
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # Source folder -> generated folder; a folder that does not exist yet is skipped.
-FOLDERS = {
+KEPT = {
     "colonnade/_driver/_async": "colonnade/_driver/_sync",
     "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
     "colonnade/jobs/_async": "colonnade/jobs/_sync",
+}
+MADE = {
     "tests/async": "tests/sync",
     "tests/jobs/async": "tests/jobs/sync",
     "tests/faults/_async": "tests/faults/_sync",
@@ -92,6 +101,8 @@ TEXT = {
 
 ASYNC_ONLY_FILE = "# async-only: file\n"
 HEADER = "# Generated from {source} by tools/unasync.py.\n# Never edit it: run `make sync`.\n"
+# Of a made file; the number is that of its source and of this program.
+MADE_HEADER = "# Generated from {source} by tools/unasync.py: {number:08x}.\n"
 
 _SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _TEXTUAL = {tokenize.COMMENT, tokenize.STRING}
@@ -188,25 +199,37 @@ def _formatted(source: str, path: Path) -> str:
     return source
 
 
-def generate(used: Counter[str]) -> dict[Path, str]:
-    """Every file that should stand in the generated folders, with its text."""
-    files: dict[Path, str] = {}
-    for source_folder, target_folder in FOLDERS.items():
+def _pairs(folders: Mapping[str, str]) -> Iterator[tuple[Path, Path]]:
+    """Each source of the folders, with the file that is generated from it."""
+    for source_folder, target_folder in folders.items():
         for path in sorted((ROOT / source_folder).rglob("*.py")):
-            if path.read_text("utf-8").startswith(ASYNC_ONLY_FILE):
-                continue
-            target = ROOT / target_folder / path.relative_to(ROOT / source_folder)
-            name = path.relative_to(ROOT).as_posix()
-            body = translate(drop_async_only(path.read_text("utf-8"), name), used)
-            files[target] = _formatted(HEADER.format(source=name) + body, target)
-    return files
+            if not path.read_text("utf-8").startswith(ASYNC_ONLY_FILE):
+                yield path, ROOT / target_folder / path.relative_to(ROOT / source_folder)
+
+
+def _standing(folders: Mapping[str, str]) -> set[Path]:
+    return {path for folder in folders.values() for path in (ROOT / folder).rglob("*.py")}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _translated(path: Path, used: Counter[str]) -> str:
+    return translate(drop_async_only(path.read_text("utf-8"), _name(path)), used)
+
+
+def generate(used: Counter[str]) -> dict[Path, str]:
+    """Every file that is kept in a generated folder, with its text."""
+    return {
+        target: _formatted(HEADER.format(source=_name(path)) + _translated(path, used), target)
+        for path, target in _pairs(KEPT)
+    }
 
 
 def differences(files: dict[Path, str]) -> list[Path]:
     """The missing, stale and superfluous files of the generated folders."""
-    standing = {
-        path for folder in FOLDERS.values() for path in sorted((ROOT / folder).rglob("*.py"))
-    }
+    standing = _standing(KEPT)
     stale = [
         path
         for path, text in files.items()
@@ -215,24 +238,43 @@ def differences(files: dict[Path, str]) -> list[Path]:
     return stale + sorted(standing - files.keys())
 
 
+def make_tests() -> list[Path]:
+    """Write the tests whose sources have changed, and return them.
+
+    They are not formatted, so an environment without ruff can make them, too.
+    """
+    program = Path(__file__).read_bytes()
+    written: list[Path] = []
+    left_over = _standing(MADE)
+    for path, target in _pairs(MADE):
+        number = zlib.crc32(path.read_bytes() + program)
+        header = MADE_HEADER.format(source=_name(path), number=number)
+        if target not in left_over or not target.read_text("utf-8").startswith(header):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Whole or not at all, also for another run of the tests at this moment.
+            unfinished = target.with_suffix(f".{os.getpid()}")
+            unfinished.write_text(header + _translated(path, Counter()), "utf-8")
+            unfinished.replace(target)
+            written.append(target)
+        left_over.discard(target)
+    for path in left_over:
+        path.unlink()
+    return written
+
+
 def main(arguments: list[str]) -> int:
     """Writes the generated files, or with ``--check`` prints the differences."""
     parser = argparse.ArgumentParser(description="Generate the blocking API from the async one.")
     parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
-    check = parser.parse_args(arguments).check
+    parser.add_argument("--tests", action="store_true", help="write only the tests")
+    options = parser.parse_args(arguments)
+    if options.tests:
+        make_tests()
+        return 0
     used: Counter[str] = Counter()
     files = generate(used)
-    problems = [
-        f"{path.relative_to(ROOT)}: not what its source generates; run `make sync`"
-        for path in differences(files)
-    ]
-    if files:
-        problems += [
-            f"tools/unasync.py: nothing uses the substitution {old!r}"
-            for old in CODE
-            if not used[old]
-        ]
-    if check:
+    if options.check:
+        problems = _problems(files, used)
         print(*problems, sep="\n", end="\n" if problems else "")
         return bool(problems)
     for path in differences(files):
@@ -241,8 +283,22 @@ def main(arguments: list[str]) -> int:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[path], encoding="utf-8")
-        print(path.relative_to(ROOT))
+        print(_name(path))
+    for path in make_tests():
+        print(_name(path))
     return 0
+
+
+def _problems(files: dict[Path, str], used: Counter[str]) -> list[str]:
+    """What has drifted, and the substitutions that neither the package nor a test uses."""
+    for path, _ in _pairs(MADE):
+        _translated(path, used)
+    drifted = [
+        f"{_name(path)}: not what its source generates; run `make sync`"
+        for path in differences(files)
+    ]
+    unused = [old for old in CODE if not used[old]] if files else []
+    return drifted + [f"tools/unasync.py: nothing uses the substitution {old!r}" for old in unused]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools.check.house import is_generated
+from tools.unasync import MADE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,11 +38,16 @@ PRIVATE = {
 
 @cache
 def tracked(*suffixes: str) -> list[Path]:
-    """Files of the checkout, with generated ones, without hidden and build folders."""
+    """Files of the checkout, with generated ones that git has, without hidden and build folders."""
     found: list[Path] = []
+    made = {ROOT / name for name in MADE.values()}
     for folder, folders, names in os.walk(ROOT):
         folders[:] = sorted(
-            name for name in folders if name not in MADE_FOLDERS and not name.startswith(".")
+            name
+            for name in folders
+            if name not in MADE_FOLDERS
+            and not name.startswith(".")
+            and Path(folder, name) not in made
         )
         found += [Path(folder, name) for name in sorted(names) if name.endswith(suffixes)]
     return found

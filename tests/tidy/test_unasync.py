@@ -88,3 +88,27 @@ def test_check_names_unused_substitutions(
 def test_without_sources_there_is_nothing_to_do(checkout: Path) -> None:
     assert unasync.main(["--check"]) == 0
     assert not (checkout / "colonnade/_driver/_sync").exists()
+
+
+def test_tests_are_made_where_their_sources_have_changed(checkout: Path) -> None:
+    sources, made = checkout / "tests/async", checkout / "tests/sync"
+    sources.mkdir(parents=True)
+    (sources / "test_a.py").write_text("async def test_a(): await f()\n", "utf-8")
+    (sources / "test_b.py").write_text("# async-only: file\n", "utf-8")
+    assert unasync.make_tests() == [made / "test_a.py"]
+    header, *rest = (made / "test_a.py").read_text("utf-8").splitlines()
+    assert header.startswith("# Generated from tests/async/test_a.py by tools/unasync.py")
+    assert rest == ["def test_a(): f()"]
+    assert unasync.make_tests() == []
+
+    (sources / "test_a.py").write_text("async def test_a(): await g()\n", "utf-8")
+    left_over = made / "test_gone.py"
+    left_over.write_text("", "utf-8")
+    assert unasync.make_tests() == [made / "test_a.py"]
+    assert (made / "test_a.py").read_text("utf-8").endswith("def test_a(): g()\n")
+    assert [path.name for path in made.iterdir()] == ["test_a.py"]
+
+
+def test_git_ignores_the_made_tests() -> None:
+    ignored = (unasync.ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert {f"/{folder}/" for folder in unasync.MADE.values()} <= set(ignored)

@@ -50,6 +50,7 @@ def python_files() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text("utf-8"))) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
+@functools.cache
 def imported_modules(path: Path, tree: ast.AST) -> set[str]:
     """Absolute dotted names of all imports; for `from a import b`, `a.b`."""
     package = ("colonnade", *path.relative_to(PACKAGE).parent.parts)

@@ -155,7 +155,8 @@ class Segments(Layout):
     def _few_enough(self) -> str:
         """Likewise, but no more than there is room for in one batch."""
         limit, most = "$1::pg_catalog.int8", self.definition.retry.max_attempts
-        each = f"({limit} OPERATOR(pg_catalog./) {room(limit, most, 'r.')})::pg_catalog.int8"
+        fit = f"{limit} OPERATOR(pg_catalog./) {room(limit, most, 'r.')}"
+        each = f"pg_catalog.floor({fit})::pg_catalog.int8"
         taken = f"pg_catalog.sum(got OPERATOR(pg_catalog.*) {room(limit, most)})"
         weighed = f"SELECT *, {taken} OVER (ORDER BY {_PLACES}) AS job_room FROM used"
         return (

@@ -111,6 +111,18 @@ async def test_jobs_whose_leases_end_come_in_smaller_batches(
     assert (await queue.get(201)).columns["a"].tolist() == [2, 3]
 
 
+async def test_no_limit_leaves_lost_jobs_behind(pool: colonnade.Pool, layout: LayoutName) -> None:
+    """Where a batch has room for a fraction of a job, it has the whole ones."""
+    retry = jobs.Retry(max_attempts=9, delay=0)
+    queue = await jobs.create_queue(pool, "poison", {"a": "int8"}, retry=retry, layout=layout)
+    await queue.add({"a": np.arange(30)})
+    await queue.get()
+    table = "poison" if layout == "rows" else "poison_r"
+    await pool.execute(f"UPDATE jobs.{table} SET job_ready_at = now()")
+    for limit, count in ((28, 2), (9, 1), (1, 1), (15, 1), (1000, 25)):
+        assert len(await queue.get(limit, timeout=0)) == count
+
+
 async def test_jobs_that_failed_come_together(pool: colonnade.Pool, layout: LayoutName) -> None:
     retry = jobs.Retry(max_attempts=3, delay=0)
     queue = await jobs.create_queue(pool, "failing", {"a": "int8"}, retry=retry, layout=layout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,7 +145,11 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(dsn: str, queue: jobs.Queue) -> AsyncIterator[Watched]:
+async def watched(
+    dsn: str, queue: jobs.Queue, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Watched]:
+    # However slow the machine is.
+    monkeypatch.setattr(getting, "_SLOW_S", math.inf)
     statements: list[str] = []
 
     def note(record: colonnade.LoggedQuery) -> None:

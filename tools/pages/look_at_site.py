@@ -28,6 +28,8 @@ from tools.pages.browser import Browser, Page, installed
 ROOT = Path(__file__).resolve().parents[2]
 WIDTHS = {"phone": 390, "desk": 1440}
 HEIGHT = 900
+#: How often, and with which pauses, the page is asked whether the search has found anything.
+LOOKS, LOOK_S = 1200, 0.05
 #: What the system asks for, and the name of the scheme.
 SCHEMES = {"light": "default", "dark": "slate"}
 _CHECK = (Path(__file__).parent / "look_at_site.js").read_text("utf-8")
@@ -158,10 +160,10 @@ async def _searched(page: Page, address: str) -> list[Complaint]:
     await page.open(f"{address}/index.html")
     await page.value("document.querySelector('input.md-search__input').focus()")
     await page.send("Input.insertText", {"text": "fetch_columns"})
-    for _ in range(200):
+    for _ in range(LOOKS):
         if await page.value("document.querySelectorAll('.md-search-result__item').length"):
             return []
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(LOOK_S)
     return [Complaint("index.html", "search", "nothing is found for fetch_columns")]
 
 

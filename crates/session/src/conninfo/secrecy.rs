@@ -50,8 +50,10 @@ pub(super) fn check_host(host: &str) -> Result<(), ConnInfoError> {
     let is_host = match host.strip_prefix(['/', '@']) {
         Some(socket) => !has_credentials(socket),
         None if host.contains(':') => is_ip_address(host),
-        None => !host
-            .contains(|c: char| NOT_IN_A_HOST.contains(&c) || c.is_whitespace() || c.is_control()),
+        // "%" stands before the zone of an address, and in a text that a URI would decode.
+        None => !host.contains(|c: char| {
+            NOT_IN_A_HOST.contains(&c) || c == '%' || c.is_whitespace() || c.is_control()
+        }),
     };
     if is_host { Ok(()) } else { Err(ConnInfoError::Host) }
 }

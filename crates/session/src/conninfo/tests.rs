@@ -273,6 +273,7 @@ fn secrets_never_show() {
 
 /// Each has the password `s3cret` and one mistake.
 const MISTAKES: &[&str] = &[
+    "user=app password=s3cret host=db.example.org%40",
     "DATABASE_URL=postgresql://app:s3cret@db.example.org/prod",
     "DATABASE_URL='postgresql://app:s3cret@db.example.org/prod?sslmode=require'",
     "url = postgresql://app:s3cret@db.example.org/prod",

@@ -57,6 +57,7 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
     let mut input = Input::new(data);
     let Some([before, between, after]) = input.choose(FORMS).copied() else { return };
     let Some(password) = input.choose(PASSWORDS).copied() else { return };
+    let has_credentials = before.ends_with(':');
     let mut parts = [before, between, after].map(str::to_owned);
     for mistake in 0..=input.below(2) {
         let piece = input.choose(PIECES).copied().unwrap_or_default();
@@ -68,7 +69,6 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
     }
     let [before, between, after] = parts;
     let dsn = format!("{before}{password}{between}{HOST}{after}");
-    let has_credentials = !before.ends_with(['=', '\'']);
     let is_right = password != MARK || !before.ends_with(':');
     if has_credentials && (between.ends_with('/') || !between.contains('@') && is_right) {
         // "app:s3cret@/db" has no host, and "app:12/s3cret" and "apps3cret" are without "@" hosts.

@@ -85,7 +85,9 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
             let is_own = |address: &HostAddress| match address {
                 HostAddress::Tcp(name) | HostAddress::Unix(name) => {
                     // "%40" is the sign of an abstract socket.
-                    format!("{between}{HOST}{after}").contains(name.trim_start_matches('@'))
+                    let name = name.trim_start_matches('@');
+                    let own = format!("{between}{HOST}{after}");
+                    own.contains(name) || decoded(&own).contains(name)
                 }
             };
             if kept.contains(MARK) || format!("{info:?}").contains(MARK) {
@@ -94,6 +96,26 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
             }
         }
     }
+}
+
+/// A part of a URI without percent-encoding.
+fn decoded(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let byte = piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte {
+            Some(byte) if byte.is_ascii() => {
+                plain.push(byte.into());
+                plain.push_str(piece.get(2..).unwrap_or_default());
+            }
+            _ => {
+                plain.push('%');
+                plain.push_str(piece);
+            }
+        }
+    }
+    plain
 }
 
 /// Adds a piece, or removes a character.

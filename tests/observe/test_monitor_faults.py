@@ -112,7 +112,8 @@ async def test_a_start_that_fails_leaves_nothing_behind(
             with pytest.raises(RuntimeError, match="can't start new thread"):
                 observe.LoopMonitor().start()
     await asyncio.sleep(0.05)
-    assert facts() == before
+    # Threads of earlier tests may end meanwhile.
+    assert all(now <= then for now, then in zip(facts(), before, strict=True))
     selector = getattr(asyncio.get_running_loop(), "_selector", None)
     assert selector is None or "select" not in vars(selector)
 

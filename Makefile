@@ -17,6 +17,9 @@ endif
 # Most tests, without those of many combinations, which have the mark `thorough`: a change rarely
 # breaks only these, and `make test-all` runs them.
 USUAL := -m "not thorough"
+# A test that hangs shows where, and ends its process: the others go on in a new one. Soaks and
+# counts of leaks, which have targets of their own, may take as long as they like.
+HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 # These have their own targets.
 APART := tests/docs tests/libraries
 
@@ -78,11 +81,11 @@ service-faults: build ## Let each part of the service fail under load, and check
 	@$(PY) -m benches.service.faults $(SERVICE_FAULTS_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
-	@$(PY) -m pytest $(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART)) \
+	@$(PY) -m pytest $(TEST_PROCESSES) $(HANGS) $(USUAL) $(addprefix --ignore=,$(APART)) \
 	    $(or $(TEST_ARGS),--budget)
 
 test-thorough: build drain ## Run the tests of many combinations: faults, interrupts, broken files, suites
-	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) -m thorough $(TEST_ARGS)
+	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(HANGS) -m thorough $(TEST_ARGS)
 
 test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
 
@@ -112,7 +115,7 @@ test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="
 libraries: build ## Run other libraries on their usual driver and on Colonnade
 	@$(UV) sync --quiet $(SYNC) --group libraries || \
 	    echo "The group of libraries cannot be installed: what is missing is skipped"
-	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
+	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) $(HANGS) tests/libraries $(TEST_ARGS)
 
 test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
 	@PYTEST_ADDOPTS='$(TEST_PROCESSES) $(USUAL) $(addprefix --ignore=,$(APART))' \

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
     from colonnade.jobs._async.batch import Batch
     from colonnade.jobs._async.consumer import Consumer
-    from colonnade.jobs._async.getting import get
     from colonnade.jobs._async.listing import list_queues
     from colonnade.jobs._async.migrating import migrate_queues, migration_ddl
     from colonnade.jobs._async.opening import (
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         queue_ddl,
         rights_ddl,
     )
-    from colonnade.jobs._async.queue import Queue
+    from colonnade.jobs._async.queue import Queue, get
     from colonnade.jobs.errors import (
         BrokenConsumerError,
         JobsError,
@@ -50,13 +49,12 @@ _HOMES = _lazy_names.homes_of(
     {
         "colonnade.jobs._async.batch": "Batch",
         "colonnade.jobs._async.consumer": "Consumer",
-        "colonnade.jobs._async.getting": "get",
         "colonnade.jobs._async.listing": "list_queues",
         "colonnade.jobs._async.migrating": "migrate_queues migration_ddl",
         "colonnade.jobs._async.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
-        "colonnade.jobs._async.queue": "Queue",
+        "colonnade.jobs._async.queue": "Queue get",
         "colonnade.jobs.errors": (
             "BrokenConsumerError JobsError LeaseLostError PoolTooSmallError QueueDefinitionError"
             " QueueFullError"

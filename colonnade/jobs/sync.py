@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
     from colonnade.jobs._sync.batch import Batch
     from colonnade.jobs._sync.consumer import Consumer
-    from colonnade.jobs._sync.getting import get
     from colonnade.jobs._sync.listing import list_queues
     from colonnade.jobs._sync.migrating import migrate_queues, migration_ddl
     from colonnade.jobs._sync.opening import (
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
         queue_ddl,
         rights_ddl,
     )
-    from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs._sync.queue import Queue, get
     from colonnade.jobs.errors import (
         BrokenConsumerError,
         JobsError,
@@ -42,13 +41,12 @@ _HOMES = _lazy_names.homes_of(
     {
         "colonnade.jobs._sync.batch": "Batch",
         "colonnade.jobs._sync.consumer": "Consumer",
-        "colonnade.jobs._sync.getting": "get",
         "colonnade.jobs._sync.listing": "list_queues",
         "colonnade.jobs._sync.migrating": "migrate_queues migration_ddl",
         "colonnade.jobs._sync.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
-        "colonnade.jobs._sync.queue": "Queue",
+        "colonnade.jobs._sync.queue": "Queue get",
         "colonnade.jobs.errors": (
             "BrokenConsumerError JobsError LeaseLostError PoolTooSmallError QueueDefinitionError"
             " QueueFullError"

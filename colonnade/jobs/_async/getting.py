@@ -8,17 +8,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from colonnade._words.arguments import check_count, check_values, checked_timeout
-from colonnade._words.shown import class_name
-from colonnade.errors import DecodeError, InterfaceError
+from colonnade.errors import DecodeError
 from colonnade.jobs._async.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._async.batch import Batch, ack_together
 from colonnade.jobs._tasks.asyncio import Signal, in_background
 from colonnade.jobs._tasks.hub_asyncio import rung_by
-from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
-from colonnade.jobs.pace import EvenPace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -49,28 +45,6 @@ _LINED_UP = 10_000
 
 class _NoConnectionError(TimeoutError):
     """No connection of the pool was free in time."""
-
-
-async def get(
-    queues: Sequence[Tables],
-    *,
-    limit: int = 1000,
-    lease: float | None = 60.0,
-    timeout: float | None = None,
-) -> Batch:
-    """Get jobs from the first of several queues that has any, from left to right.
-
-    All queues must have been opened with one pool. The options are those of `Queue.get`; a batch
-    without jobs is of the first queue.
-    """
-    check_count("limit", limit)
-    if lease is not None:
-        check_seconds("lease", lease)
-    seconds = checked_timeout(timeout)
-    _check_queues(queues)
-    batch = await get_until(Asker(queues, EvenPace(limit), lease, seconds), Signal())
-    assert batch is not None  # noqa: S101 - nobody has stopped it
-    return batch
 
 
 async def get_until(asker: Asker, stop: Signal) -> Batch | None:
@@ -108,19 +82,6 @@ async def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal)
         if batch is None:
             raise
     return batch
-
-
-def _check_queues(queues: Sequence[Tables]) -> None:
-    check_values("queues", queues)
-    if not queues:
-        raise InterfaceError("get() needs at least one queue")
-    for queue in queues:
-        if not hasattr(queue, "pool"):
-            kind = class_name(queue)
-            msg = f"get() needs queues that create_queue or open_queue returned, not {kind}"
-            raise TypeError(msg)
-    if any(queue.pool is not queues[0].pool for queue in queues):
-        raise InterfaceError("get() needs queues that were opened with one pool")
 
 
 class Asker:

@@ -6,13 +6,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade._words.arguments import check_callable
+from colonnade._words.arguments import (
+    check_callable,
+    check_count,
+    check_values,
+    checked_timeout,
+)
+from colonnade._words.shown import class_name
+from colonnade.errors import InterfaceError
 from colonnade.jobs._sync.consumer import Consumer
-from colonnade.jobs._sync.getting import get
+from colonnade.jobs._sync.getting import Asker, get_until
 from colonnade.jobs._sync.tables import Tables
+from colonnade.jobs._tasks.threads import Signal
+from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.pace import EvenPace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from colonnade.jobs._sync.batch import Batch
 
@@ -75,3 +85,38 @@ class Queue(Tables):
     def __repr__(self) -> str:
         """Its name, and the payload's columns."""
         return f"<Queue {self.definition}: {', '.join(self.definition.payload)}>"
+
+
+def get(
+    queues: Sequence[Queue],
+    *,
+    limit: int = 1000,
+    lease: float | None = 60.0,
+    timeout: float | None = None,
+) -> Batch:
+    """Get jobs from the first of several queues that has any, from left to right.
+
+    All queues must have been opened with one pool. The options are those of `Queue.get`; a batch
+    without jobs is of the first queue.
+    """
+    check_count("limit", limit)
+    if lease is not None:
+        check_seconds("lease", lease)
+    seconds = checked_timeout(timeout)
+    _check_queues(queues)
+    batch = get_until(Asker(queues, EvenPace(limit), lease, seconds), Signal())
+    assert batch is not None  # noqa: S101 - nobody has stopped it
+    return batch
+
+
+def _check_queues(queues: Sequence[Queue]) -> None:
+    check_values("queues", queues)
+    if not queues:
+        raise InterfaceError("get() needs at least one queue")
+    for queue in queues:
+        if not hasattr(queue, "pool"):
+            kind = class_name(queue)
+            msg = f"get() needs queues that create_queue or open_queue returned, not {kind}"
+            raise TypeError(msg)
+    if any(queue.pool is not queues[0].pool for queue in queues):
+        raise InterfaceError("get() needs queues that were opened with one pool")

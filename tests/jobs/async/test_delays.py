@@ -85,7 +85,7 @@ async def test_they_get_their_place_when_their_time_comes(
 async def test_more_than_get_in_line_at_once(
     monkeypatch: pytest.MonkeyPatch, pool: colonnade.Pool, queue: jobs.Queue, layout: LayoutName
 ) -> None:
-    monkeypatch.setattr(jobs.get.__module__ + "._LINED_UP", 3)
+    monkeypatch.setattr(getting, "_LINED_UP", 3)
     await queue.add({"a": np.arange(10)}, delay=3600.0 + np.arange(10))
     await pool.execute(
         f"UPDATE jobs.{TABLE[layout]} SET job_ready_at = now(),"

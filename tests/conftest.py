@@ -84,7 +84,7 @@ _ALL_THOROUGH = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.thorough\b", re.M
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files of which `-m` would deselect every test: their imports take seconds."""
+    """Ignore files in which `-m` deselects every test: to import them takes seconds."""
     wanted = config.option.markexpr
     if wanted not in {"thorough", "not thorough"} or not collection_path.match("test_*.py"):
         return None

@@ -1,7 +1,6 @@
 """What of the results the page and the goals read: the one file of figures that git keeps.
 
-The pictures are drawn from the whole results, every run and every stack of which stays in the
-folder of its measurement.
+The pictures need the whole results: each run and each stack stays in the folder of its measurement.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Rooms:
         return sorted((a, b) for a in graph for b in graph[a] if place[b] > place[a])
 
     def modules(self) -> dict[str, set[str]]:
-        """What each module imports, among those that stand in a room."""
+        """The modules that each module imports; only those of rooms count."""
         files = {
             module_name(path): (path, tree)
             for path, tree in python_files()

@@ -59,7 +59,7 @@ class Turns:
     async def turn(self, batch: Batch) -> AsyncGenerator[bool]:
         """A lane works on a batch; False if it has to give it back, because another is alone.
 
-        What was alone is so until `end`.
+        A batch that is alone keeps the others out until `end`.
         """
         if batch.is_alone and self._is_first(batch):
             await self._others_end()
@@ -83,9 +83,12 @@ class Turns:
 
     async def _others_end(self) -> None:
         give_up = time.monotonic() + self._patience
-        while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
-            await self._fewer.wait(left)
-            self._fewer.clear()
+        with self._stop.rings(self._fewer):
+            while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
+                if self._stop.is_set():
+                    return
+                await self._fewer.wait(left)
+                self._fewer.clear()
         await self._told()
 
     def _is_entered(self) -> bool:

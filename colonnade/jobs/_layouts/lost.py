@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LOST_DDL = "job_lost smallint NOT NULL DEFAULT 0"
 _FEWER = 10
+# A power of it that no batch exceeds, and that does not overflow.
 _FEWER_MOST = 9
 
 

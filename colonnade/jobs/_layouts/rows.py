@@ -192,7 +192,7 @@ class Rows(Layout):
         return f"(SELECT CASE WHEN any_lost THEN ({fewer}) ELSE places END FROM ({found}) AS found)"
 
     def _first_ones(self, columns: str, in_order: str) -> str:
-        """A query: the first jobs that are ready, which it locks."""
+        """A query that locks the first jobs that are ready, and returns them."""
         ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
         return (
             f"SELECT {columns} FROM {self._table}"

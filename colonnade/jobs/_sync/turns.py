@@ -61,7 +61,7 @@ class Turns:
     def turn(self, batch: Batch) -> Generator[bool]:
         """A lane works on a batch; False if it has to give it back, because another is alone.
 
-        What was alone is so until `end`.
+        A batch that is alone keeps the others out until `end`.
         """
         if batch.is_alone and self._is_first(batch):
             self._others_end()
@@ -85,9 +85,12 @@ class Turns:
 
     def _others_end(self) -> None:
         give_up = time.monotonic() + self._patience
-        while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
-            self._fewer.wait(left)
-            self._fewer.clear()
+        with self._stop.rings(self._fewer):
+            while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
+                if self._stop.is_set():
+                    return
+                self._fewer.wait(left)
+                self._fewer.clear()
         self._told()
 
     def _is_entered(self) -> bool:

@@ -95,6 +95,27 @@ async def test_what_is_to_be_alone_waits_a_lease_for_a_slow_handler(queue: jobs.
     assert done.is_set()
 
 
+async def test_what_waits_to_be_alone_is_given_back_at_a_stop(queue: jobs.Queue) -> None:
+    await queue.add({"a": [0]})
+    await queue.get(lease=0.01)
+    await queue.add({"a": [1]}, priority=-1)
+    seen = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        while (await queue.stats()).leased < 2:
+            await Signal().wait(0.01)
+        consumer.stop()
+        # It does not wait for this handler, nor for the end of its patience.
+        while (await queue.stats()).leased > 1:
+            await Signal().wait(0.01)
+
+    consumer = queue.consume(handler, limit=1, lease=60, concurrency=2)
+    await consumer.run()
+    assert seen == [1]
+    assert (await queue.peek())["job_attempts"].tolist() == [1]
+
+
 async def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:
     await queue.add({"a": [1, 2, 3]})
 

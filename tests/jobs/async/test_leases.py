@@ -99,7 +99,7 @@ async def test_jobs_whose_leases_end_come_in_smaller_batches(
         batch = await queue.get(200)
         assert batch.columns["a"].tolist() == list(range(size))
         assert batch.is_alone == (batch.attempts[0] == 4)
-        # What was not begun is given back as it was.
+        # A batch that was not begun is given back without a trace.
         await batch.release()
         batch = await queue.get(200)
         assert batch.columns["a"].tolist() == list(range(size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,8 +28,9 @@ class Served:
         self.node = Node(node_id, cluster.store, cluster.told_nodes)
         self.cluster = cluster
         self.port = 0
-        self.server: asyncio.Server | None = None
+        self.listener: socket.socket | None = None
         self.writers: set[asyncio.StreamWriter] = set()
+        self.serving: set[asyncio.Task[None]] = set()
         self.faults: dict[str, list[Fault]] = {}
         self.accepted = 0
         self.refuses = False
@@ -43,7 +45,7 @@ class Served:
 
     @property
     def is_up(self) -> bool:
-        return self.server is not None
+        return self.listener is not None
 
     def fail(self, command: str, *faults: Fault) -> None:
         """Make these faults the next times that the command comes."""
@@ -58,17 +60,20 @@ class Served:
 
     async def _start(self) -> None:
         self.cluster.store.join(self.id)
-        self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self.server.sockets[0].getsockname()[1]
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        self.listener.setblocking(False)
+        self.port = self.listener.getsockname()[1]
+        self.cluster.loop.add_reader(self.listener, self._accept, self.listener)
 
     def stop(self) -> None:
         """The node dies: its port is closed, and all its connections."""
         self.cluster.run(self._stop())
 
     async def _stop(self) -> None:
-        if self.server is not None:
-            self.server.close()
-            self.server = None
+        if self.listener is not None:
+            self.cluster.loop.remove_reader(self.listener)
+            self.listener.close()
+            self.listener = None
             self.cluster.store.leave(self.id)
         self._drop()
 
@@ -79,8 +84,17 @@ class Served:
         for writer in list(self.writers):
             writer.transport.abort()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.accepted += 1
+    # An asyncio.Server that is closed amid an accept forgets the connection and leaves it open.
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            connection, _ = listener.accept()
+            self.accepted += 1
+            task = self.cluster.loop.create_task(self._serve(connection))
+            self.serving.add(task)
+            task.add_done_callback(self.serving.discard)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection)
         # A connection may be accepted just before the node is stopped, and served after it.
         if self.refuses or not self.is_up:
             writer.transport.abort()

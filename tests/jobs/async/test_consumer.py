@@ -76,38 +76,42 @@ async def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
 
 async def test_what_is_to_be_alone_waits_a_lease_for_a_slow_handler(queue: jobs.Queue) -> None:
     await queue.add({"a": [0]})
-    await queue.get(lease=0.01)
-    await queue.add({"a": [1]}, priority=-1)
+    first = await queue.get(lease=60)
+    await queue.add({"a": [1]})
     done = Signal()
-    begun = []
+    begun, ended = [], []
 
     async def handler(batch: jobs.Batch) -> None:
         (number,) = batch.columns["a"].tolist()
         begun.append((number, batch.is_alone))
         if number:
+            await first.extend(0.01)
             await done.wait(30)
+            ended.append(done.is_set())
         else:
             done.set()
+            consumer.stop()
 
-    while await queue.length():
-        await queue.consume(handler, limit=1, lease=2, concurrency=2).drain()
+    consumer = queue.consume(handler, limit=1, lease=2, concurrency=2)
+    await consumer.run()
     assert begun == [(1, False), (0, True)]
-    assert done.is_set()
+    assert ended == [True]
 
 
 async def test_what_waits_to_be_alone_is_given_back_at_a_stop(queue: jobs.Queue) -> None:
     await queue.add({"a": [0]})
-    await queue.get(lease=0.01)
-    await queue.add({"a": [1]}, priority=-1)
+    first = await queue.get(lease=60)
+    await queue.add({"a": [1]})
     seen = []
 
     async def handler(batch: jobs.Batch) -> None:
         seen.extend(batch.columns["a"].tolist())
-        while (await queue.stats()).leased < 2:
+        await first.extend(0.01)
+        while 2 not in (await queue.peek())["job_attempts"]:
             await Signal().wait(0.01)
         consumer.stop()
         # It does not wait for this handler, nor for the end of its patience.
-        while (await queue.stats()).leased > 1:
+        while 2 in (await queue.peek())["job_attempts"]:
             await Signal().wait(0.01)
 
     consumer = queue.consume(handler, limit=1, lease=60, concurrency=2)

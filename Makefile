@@ -17,9 +17,10 @@ endif
 # Most tests, without those of many combinations, which have the mark `thorough`: a change rarely
 # breaks only these, and `make test-all` runs them.
 USUAL := -m "not thorough"
-# A test that hangs shows where, and ends its process: the others go on in a new one. Soaks and
+# A test that hangs shows where and fails; if a signal does not wake it, its process ends. Soaks and
 # counts of leaks, which have targets of their own, may take as long as they like.
-HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+HANGS := --timeout 600 --timeout-method signal \
+    -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 # These have their own targets.
 APART := tests/docs tests/libraries
 

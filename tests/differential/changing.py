@@ -7,28 +7,20 @@ same content: on one connection, and on a new one for each block. A block is a t
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import datetime as dt
 import random
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-import asyncpg
-import psycopg
-import sqlalchemy as sa
-
-import colonnade.sync
-from colonnade import adbc, dbapi
+from tests.differential.doors import DOORS, PEERS
 from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Run = Callable[..., list[Any]]
-    Door = Callable[[contextlib.ExitStack, str, str], "Link"]
+    from tests.differential.doors import Link
 
 #: What a column of each type is given.
 VALUES: dict[str, Any] = {
@@ -52,109 +44,6 @@ MADE = (
     "CREATE TYPE {0}.e AS ENUM ('{2}'); CREATE TYPE {0}.p AS (a int, b int);"
     "CREATE TABLE {0}.rows_of_p (v {0}.p)"
 )
-
-
-@dataclass(frozen=True)
-class Link:
-    """A connection of a door."""
-
-    run: Run
-    """The rows of a statement with its value, for which `$1` stands, if it has one."""
-    end: Callable[[str], object]
-    """COMMIT or ROLLBACK."""
-
-
-def of_core(read: Callable[..., list[Any]]) -> Door:
-    def opened(doors: contextlib.ExitStack, dsn: str, schema: str) -> Link:
-        made = colonnade.sync.connect(dsn, server_settings={"search_path": schema})
-        link = doors.enter_context(made)
-
-        def run(sql: str, *values: Any) -> list[Any]:
-            if not link.is_in_transaction():
-                link.execute("BEGIN")
-            return read(link, sql, *values)
-
-        return Link(run, link.execute)
-
-    return opened
-
-
-def rows(link: colonnade.sync.Connection, sql: str, *values: Any) -> list[Any]:
-    return [dict(row.items()) for row in link.fetch(sql, *values)]
-
-
-def columns(link: colonnade.sync.Connection, sql: str, *values: Any) -> list[Any]:
-    return list(link.fetch_columns(sql, *values).to_arrow().to_pylist())
-
-
-def by_asyncpg(doors: contextlib.ExitStack, dsn: str, schema: str) -> Link:
-    loop = doors.enter_context(asyncio.Runner())
-    link = loop.run(asyncpg.connect(dsn, server_settings={"search_path": schema}))
-    doors.callback(lambda: loop.run(link.close()))
-
-    def run(sql: str, *values: Any) -> list[Any]:
-        if not link.is_in_transaction():
-            loop.run(link.execute("BEGIN"))
-        return [dict(row.items()) for row in loop.run(link.fetch(sql, *values))]
-
-    return Link(run, lambda command: loop.run(link.execute(command)))
-
-
-def with_path(dsn: str, schema: str) -> str:
-    """The address with a search path."""
-    joint = "&" if "?" in dsn else "?"
-    return f"{dsn}{joint}options={quote(f'-c search_path={schema}')}"
-
-
-def by_dbapi(connect: Callable[[str], Any]) -> Door:
-    def opened(doors: contextlib.ExitStack, dsn: str, schema: str) -> Link:
-        link = connect(with_path(dsn, schema))
-        doors.callback(link.close)
-
-        def run(sql: str, *values: Any) -> list[Any]:
-            # psycopg takes no dict; the order of the fields is the type's.
-            taken = [tuple(each.values()) if isinstance(each, dict) else each for each in values]
-            cursor = link.execute(sql.replace("$1", "%s"), taken or None)
-            return cursor.fetchall() if cursor.description else []
-
-        return Link(run, lambda command: getattr(link, command.lower())())
-
-    return opened
-
-
-def by_text(doors: contextlib.ExitStack, dsn: str, schema: str) -> Link:
-    address = with_path(dsn, schema).replace("postgresql:", "postgresql+colonnade:", 1)
-    engine = sa.create_engine(address, poolclass=sa.StaticPool)
-    doors.callback(engine.dispose)
-    link = doors.enter_context(engine.connect())
-
-    def run(sql: str, *values: Any) -> list[Any]:
-        given = {"x": values[0]} if values else {}
-        result = link.execute(sa.text(sql.replace("$1", ":x")), given)
-        return list(map(tuple, result)) if result.returns_rows else []
-
-    return Link(run, lambda command: getattr(link, command.lower())())
-
-
-def by_adbc(doors: contextlib.ExitStack, dsn: str, schema: str) -> Link:
-    link = doors.enter_context(adbc.connect(with_path(dsn, schema)))
-
-    def run(sql: str, *values: Any) -> list[Any]:
-        with link.cursor() as cursor:
-            cursor.execute(sql, values or None)
-            return list(cursor.fetch_arrow_table().to_pylist())
-
-    return Link(run, lambda command: getattr(link, command.lower())())
-
-
-DOORS: dict[str, Door] = {
-    "core": of_core(rows),
-    "columns": of_core(columns),
-    "DB-API": by_dbapi(dbapi.connect),
-    "text()": by_text,
-    "ADBC": by_adbc,
-}
-PEERS: dict[str, Door] = {"asyncpg": by_asyncpg, "psycopg": by_dbapi(psycopg.connect)}
 
 
 @dataclass(frozen=True)
@@ -280,6 +169,11 @@ def is_outdated(outcome: object) -> bool:
     return "described anew" in str(outcome)
 
 
+def is_told(name: str, outcome: object) -> bool:
+    """Whether it is an error after which the door does right; prepared statements fail anyhow."""
+    return is_outdated(outcome) or (name == "prepared" and isinstance(outcome, BaseException))
+
+
 @dataclass
 class Seen:
     """How a course went otherwise on a used connection."""
@@ -293,8 +187,9 @@ class Seen:
 def told_apart(name: str, dsn: str, seed: int, count: int = BLOCKS) -> Seen:
     """Run a course by a door or a peer, on a used connection and on new ones."""
     door = {**DOORS, **PEERS}[name]
-    # A new connection of asyncpg goes wrong within a block.
-    judge = DOORS["core"] if name == "asyncpg" else door
+    # A new connection of asyncpg goes wrong within a block, and a statement that its caller has
+    # prepared ends there.
+    judge = DOORS["core"] if name in {"asyncpg", "prepared"} else door
     course = Course(seed)
     blocks = course.blocks(count)
     used, fresh = "changing_used", "changing_fresh"
@@ -311,7 +206,7 @@ def told_apart(name: str, dsn: str, seed: int, count: int = BLOCKS) -> Seen:
             assert not isinstance(right[-1][1], BaseException), (block, right[-1])
             found = list(outcomes(link, used, block))
             # Each statement of the block may be outdated.
-            while shown(found) != shown(right) and is_outdated(found[-1][1]):
+            while shown(found) != shown(right) and is_told(name, found[-1][1]):
                 seen.told += 1
                 found = list(outcomes(link, used, block))
             if shown(found) != shown(right):

@@ -146,7 +146,7 @@ site-check: site ## Check the site: names, links, snippets, and every page in Ch
 	@$(PY) -m tools.pages.look_at_site build/site
 
 build: $(BUILT) ## Make .venv with all packages, the blocking tests, and the extension for work
-	@$(PY) -m tools.unasync --tests
+	@$(PY) -m tools.generate.unasync --tests
 
 release: $(PACKAGES) $(RELEASE) ## The same with the extension of a release, for figures
 
@@ -157,7 +157,7 @@ format: $(BUILT) ## Format Rust and Python, fix what the linter can fix
 
 sync: $(BUILT) ## Generate error classes, the blocking API, tables of types, notices
 	@$(PY) -m tools.generate.sqlstates
-	@$(PY) -m tools.unasync
+	@$(PY) -m tools.generate.unasync
 	@$(PY) -m tools.generate.type_table
 	@$(PY) -m tools.generate.accepted_differences
 	@$(PY) -m tools.generate.notices
@@ -282,7 +282,7 @@ tidy: $(BUILT)
 drift: $(BUILT)
 	@$(UV) lock --quiet --check
 	@$(PY) -m tools.generate.sqlstates --check
-	@$(PY) -m tools.unasync --check
+	@$(PY) -m tools.generate.unasync --check
 	@$(PY) -m tools.generate.type_table --check
 	@$(PY) -m tools.generate.accepted_differences --check
 	@$(PY) -m tools.generate.notices --check

@@ -21,8 +21,8 @@ from colonnade.embedded._binaries import BIN_VARIABLE
 from tests.support import older_servers, releases
 from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
 from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
-from tools import unasync
 from tools.check import budget
+from tools.generate import unasync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

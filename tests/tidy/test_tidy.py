@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tools.check.house import is_generated
-from tools.unasync import MADE
+from tools.generate.unasync import MADE
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import unasync
+from tools.generate import unasync
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_tests_are_made_where_their_sources_have_changed(checkout: Path) -> None
     (sources / "test_b.py").write_text("# async-only: file\n", "utf-8")
     assert unasync.make_tests() == [made / "test_a.py"]
     header, *rest = (made / "test_a.py").read_text("utf-8").splitlines()
-    assert header.startswith("# Generated from tests/async/test_a.py by tools/unasync.py")
+    assert header.startswith("# Generated from tests/async/test_a.py by tools/generate/unasync.py")
     assert rest == ["def test_a(): f()"]
     assert unasync.make_tests() == []
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/callback_registration.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/callback_registration.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Callbacks: for notifications, messages of the server, the connection's end, and its queries."""
 

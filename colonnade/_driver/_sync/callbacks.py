@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/callbacks.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/callbacks.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The functions that a connection calls, and their arguments."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/codecs.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/codecs.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Codecs: Python functions in place of a type's own conversion."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/column_stream.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/column_stream.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A result in columns, batch by batch."""
 

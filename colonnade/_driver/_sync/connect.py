@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/connect.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/connect.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Connecting: trying the hosts, with TLS and without, to reach a server of the right kind."""
 

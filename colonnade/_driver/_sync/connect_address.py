@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/connect_address.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/connect_address.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A function that every connection attempt calls, for tools that trace asyncpg's."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/connection.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/connection.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A connection: queries in rows and in columns, scripts, and its own life."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/conversation.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/conversation.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """One connection's talk with its server: who has it, how a query goes, and how it ends."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/conversing.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/conversing.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The common base of a connection's verbs."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/copy.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/copy.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """COPY between a table or query and bytes, in the server's text, CSV or binary format."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/copy_ends.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/copy_ends.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The source of a COPY's bytes, or their destination."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/copy_in.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/copy_in.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Steps of every COPY into a table: begin, end, a staging table, a transaction of its own."""
 

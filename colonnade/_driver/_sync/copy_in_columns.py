@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/copy_in_columns.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/copy_in_columns.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """COPY of columns of any library into a table."""
 

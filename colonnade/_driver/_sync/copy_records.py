@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/copy_records.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/copy_records.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """COPY of Python records into a table, in the server's binary format."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/cursor.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/cursor.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Cursors: the rows of a query piece by piece, with other queries in between."""
 

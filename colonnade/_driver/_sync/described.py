@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/described.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/described.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """PostgreSQL's types as `colonnade.types` describes them."""
 

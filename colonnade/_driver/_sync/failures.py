@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/failures.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/failures.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Notes on the errors of queries, and the errors that a new statement fixes."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/holds.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/holds.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Holders of a connection that are not an `Operation`."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/literals.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/literals.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A query for COPY, which takes no parameters: their values are written out as literals."""
 

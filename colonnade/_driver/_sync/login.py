@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/login.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/login.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The user, database and server of a connection."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/long_names.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/long_names.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Long names of a connection's verbs: its server says whether it takes them."""
 

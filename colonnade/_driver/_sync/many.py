@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/many.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/many.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Queries that run once for each of many sets of arguments, and their parameter types."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/notification_iterator.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/notification_iterator.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """An iterator over the notifications of one connection, and its queue."""
 

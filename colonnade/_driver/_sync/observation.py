@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/observation.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/observation.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Reports on queries to query loggers and to the process's tracer."""
 

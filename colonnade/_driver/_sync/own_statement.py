@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/own_statement.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/own_statement.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A statement that its caller has prepared, and the status of its last run."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pipeline.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pipeline.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Many queries in one round trip."""
 

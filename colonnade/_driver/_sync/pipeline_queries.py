@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pipeline_queries.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pipeline_queries.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The queries of a pipeline, and the type of each answer."""
 

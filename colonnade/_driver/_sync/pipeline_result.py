@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pipeline_result.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pipeline_result.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The results of a pipeline's queries."""
 

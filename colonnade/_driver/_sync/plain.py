@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/plain.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/plain.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Queries that are the same on every connection, whatever its owner has set on it."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/prepared_statement.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/prepared_statement.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Statements that the caller has prepared, and may run any number of times."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/preparing.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/preparing.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The verbs that have the server parse a query for later use: `prepare` and `cursor`."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/reset.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/reset.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Returning a session to its state right after connecting."""
 

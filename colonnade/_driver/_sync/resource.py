@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/resource.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/resource.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Objects that belong to a connection, and end when it is closed or returned to its pool."""
 

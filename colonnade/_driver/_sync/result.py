@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/result.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/result.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A query's rows together with the server's description of them."""
 

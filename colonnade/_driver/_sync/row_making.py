@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/row_making.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/row_making.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The class of records, and row factories."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/series.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/series.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """One statement for many sets of arguments, sent without waiting for each answer."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/server.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/server.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Facts about the connection's server."""
 

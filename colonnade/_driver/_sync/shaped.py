@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/shaped.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/shaped.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Queries whose text defines the shape of their result, instead of records."""
 

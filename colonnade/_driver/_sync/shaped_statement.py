@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/shaped_statement.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/shaped_statement.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Prepared statements whose text defines the shape of their result, instead of records."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/transaction.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/transaction.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Transactions, and savepoints within them."""
 

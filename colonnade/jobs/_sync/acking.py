@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/acking.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/acking.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Batches that are done, acknowledged together; what others have locked, when they are done."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/adding.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/adding.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Adding a table of jobs."""
 

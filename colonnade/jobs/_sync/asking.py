@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/asking.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/asking.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Statements and transactions of queues: the same whatever the defaults of role and database are.
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/batch.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/batch.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Jobs that were got together, under one lease."""
 

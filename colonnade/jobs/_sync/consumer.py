@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/consumer.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/consumer.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The loop of a worker."""
 

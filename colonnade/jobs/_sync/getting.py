@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/getting.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/getting.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Getting jobs from queues, and waiting for them."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/hurried.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/hurried.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A pool for whoever has little time."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/leases.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/leases.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The batches that a worker holds, and the extension of their leases."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/listing.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/listing.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The queues of a schema."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/migrating.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/migrating.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Bringing queues that an older version of this package has made up to date."""
 

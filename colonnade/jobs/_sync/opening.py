@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/opening.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/opening.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Making, opening and dropping queues, and the rights of workers."""
 

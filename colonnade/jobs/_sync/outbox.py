@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/outbox.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/outbox.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The caller's transaction, by whom and however it was begun."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/queue.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/queue.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A queue of jobs, and how it hands them out."""
 

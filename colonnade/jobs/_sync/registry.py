@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/registry.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/registry.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """What the database knows of a queue: its row in the table of queues, and its payload."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/tables.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/tables.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The tables of a queue, and the verbs that need no batch."""
 

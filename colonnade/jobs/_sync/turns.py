@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/turns.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/turns.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """When the lanes of a worker may get jobs and begin them."""
 

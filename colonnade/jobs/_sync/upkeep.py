@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/upkeep.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/upkeep.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The chores of a layout, such as emptying what is done: they wait for nobody."""
 

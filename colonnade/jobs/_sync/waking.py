@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/waking.py by tools/unasync.py.
+# Generated from colonnade/jobs/_async/waking.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Notifications that there may be jobs.
 

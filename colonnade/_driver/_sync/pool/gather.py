@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/gather.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/gather.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Many queries of a pool within one deadline: what becomes of each."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/holder.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/holder.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """One connection of a pool: how it is lent, and how it comes back."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/lender.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/lender.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A pool and its connections, as their users see them."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/mirrored.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/mirrored.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A connection's method as a pool's method, which takes a connection for the call."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/pipeline.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/pipeline.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A pipeline that holds a connection of a pool for its block."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/pool.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/pool.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The pool: its life, and taking connections from it and giving them back."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/proxy.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/proxy.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The proxy that `Pool.acquire` lends: a connection until it is given back."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/_driver/_async/pool/streams.py by tools/unasync.py.
+# Generated from colonnade/_driver/_async/pool/streams.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A stream of columns that holds a connection of a pool until it ends."""
 

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/disque/_async/client.py by tools/unasync.py.
+# Generated from colonnade/jobs/disque/_async/client.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """The client: Disque's commands as methods."""
 

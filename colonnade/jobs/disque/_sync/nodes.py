@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/disque/_async/nodes.py by tools/unasync.py.
+# Generated from colonnade/jobs/disque/_async/nodes.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """Questions to a cluster: which node, by which connection, and what if it breaks."""
 

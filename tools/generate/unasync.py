@@ -9,9 +9,9 @@ asynchronous side holds something that has no blocking counterpart, it stands be
 Tests are made in the same way, but not kept in git, where each change would be a change of two
 files: tests/conftest.py calls `make_tests` before a run, and so does `make build`.
 
-    python -m tools.unasync            write
-    python -m tools.unasync --tests    write the tests only, where their sources have changed
-    python -m tools.unasync --check    fail on drift, and on a substitution that nothing uses
+    python -m tools.generate.unasync            write
+    python -m tools.generate.unasync --tests    write tests whose sources have changed
+    python -m tools.generate.unasync --check    fail on drift and on an unused substitution
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # Source folder -> generated folder; a folder that does not exist yet is skipped.
 KEPT = {
@@ -100,9 +100,11 @@ TEXT = {
 }
 
 ASYNC_ONLY_FILE = "# async-only: file\n"
-HEADER = "# Generated from {source} by tools/unasync.py.\n# Never edit it: run `make sync`.\n"
+HEADER = (
+    "# Generated from {source} by tools/generate/unasync.py.\n# Never edit it: run `make sync`.\n"
+)
 # Of a made file; the number is that of its source and of this program.
-MADE_HEADER = "# Generated from {source} by tools/unasync.py: {number:08x}.\n"
+MADE_HEADER = "# Generated from {source} by tools/generate/unasync.py: {number:08x}.\n"
 
 _SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _TEXTUAL = {tokenize.COMMENT, tokenize.STRING}
@@ -298,7 +300,8 @@ def _problems(files: dict[Path, str], used: Counter[str]) -> list[str]:
         for path in differences(files)
     ]
     unused = [old for old in CODE if not used[old]] if files else []
-    return drifted + [f"tools/unasync.py: nothing uses the substitution {old!r}" for old in unused]
+    program = "tools/generate/unasync.py"
+    return drifted + [f"{program}: nothing uses the substitution {old!r}" for old in unused]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade._core import Batch
 from colonnade._core.formats import ArrowStreamReader
 from colonnade._words.arguments import check_count
 from colonnade._words.extras import how_to_install
@@ -129,23 +128,20 @@ class _Table:
         if max_bytes is not None:
             check_count("max_bytes", max_bytes)
         self._reader = ArrowStreamReader(sys.maxsize if max_bytes is None else max_bytes)
-        self._batches: list[Batch] = []
+        self._parts: list[Columns] = []
 
     def push(self, data: bytes) -> None:
         """Take the next bytes."""
         for batch in self._reader.push(data):
             # Of batches without rows, the first one has the columns; a server may send any number.
-            if batch.num_rows or not self._batches:
-                self._batches.append(batch)
+            if batch.num_rows or not self._parts:
+                self._parts.append(Columns(batch))
 
     def finish(self) -> Columns:
         """Return the whole table; raises IncompleteTableError if there is more."""
         self._reader.finish()
-        batches = self._batches
-        if len(batches) == 1:
-            return Columns(batches[0])
         try:
-            return Columns(Batch.concat(batches))
+            return Columns.concat(self._parts)
         except ValueError as error:
             raise FaultyTableError(f"the batches do not make one table: {error}") from None
 

@@ -53,12 +53,18 @@ DOORS = {room for floor, rooms in FLOORS.items() if floor.startswith("doors") fo
 OPEN_TO_DOORS = {
     *("_words", "_driver.sql", "_driver.exact_dates", "_driver.plain_values"),
 }
-# Private rooms that are made for a few doors: their native halves, and the rules of PEP 249.
+# Private rooms that a few doors use: their native halves, the rules of PEP 249, the forms in which
+# frames ask for columns, and the steps of `connect` that the command line explains. A class of
+# structs makes a column from a batch, as `columns` does.
 MADE_FOR_DOORS = {
+    "_columns.conversion": {"dbapi", "frames", "parallel"},
+    "_core": {"structs"},
     "_core.formats": {"formats", "serve"},
     "_core.lanes": {"observe"},
     "_core.structs": {"structs"},
     "_core.watch": {"observe"},
+    "_driver.connection_options": {"cli"},
+    "_driver.transport": {"cli"},
     "_pep249": {"dbapi", "sqlalchemy"},
 }
 # asyncpg's module names; type checkers need a file for each.
@@ -68,28 +74,6 @@ ASYNCPGS = {
 }
 # They collect the public names, so they see every room.
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
-# (file, room it imports) -> the reason for the exception.
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    (
-        "colonnade/cli/understood.py",
-        "_driver.connection_options",
-    ): "says how options are understood",
-    (
-        "colonnade/cli/doctor/network.py",
-        "_driver.transport",
-    ): "goes step by step where `connect` goes",
-    ("colonnade/serve/reading.py", "_core"): "what `Columns` are made from",
-    ("colonnade/structs/base.py", "_core"): "the type of what `Columns` are made from",
-    ("colonnade/frames/read.py", "_columns.conversion"): "the frames of one stream warn once",
-    (
-        "colonnade/dbapi/adbc_methods.py",
-        "_columns.conversion",
-    ): "pandas' frames say what is asked of a query",
-    (
-        "colonnade/parallel/dask.py",
-        "_columns.conversion",
-    ): "pandas' frames say what is asked of a query",
-}
 # The library that a room is about; elsewhere, libraries are imported in the functions that use
 # them.
 SUBJECTS = {
@@ -179,14 +163,22 @@ def allowed(path: Path, room: str) -> bool:
 
 
 def test_python_rooms_import_in_one_direction() -> None:
-    crossings = {
-        (path.relative_to(ROOT).as_posix(), room)
+    crossings = [
+        f"{path.relative_to(ROOT).as_posix()}: {room}"
         for path, tree in python_files()
         for room in rooms_imported(path, tree)
         if not allowed(path, room)
+    ]
+    assert not crossings
+
+
+def test_each_room_that_is_made_for_doors_is_used_by_them() -> None:
+    used = {
+        (room, room_of(path))
+        for path, tree in python_files()
+        for room in rooms_imported(path, tree)
     }
-    assert sorted(crossings - EXCEPTIONS.keys()) == []
-    assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that is not needed any more"
+    assert {(room, door) for room in MADE_FOR_DOORS for door in MADE_FOR_DOORS[room]} <= used
 
 
 def test_modules_import_in_one_direction() -> None:

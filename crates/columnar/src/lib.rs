@@ -69,5 +69,5 @@ pub use params::{push_in_binary, push_in_text, push_parameter};
 pub use plain_types::{AsText, interval_texts, with_plain_types};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use table::Table;
-pub use types::{Attribute, CodecFormat, Kind, PgType, RECORDS, Shape, Type, type_of};
+pub use types::{Attribute, CodecFormat, Comparison, Kind, PgType, RECORDS, Shape, Type, type_of};
 pub use value::{Bits, List, Network, OfType, Range, Sign, Value};

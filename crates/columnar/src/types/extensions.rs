@@ -6,23 +6,26 @@
 //! always have those. Where no text can be sent, in a composite or by COPY, the driver parses the
 //! text itself.
 
+use super::Comparison::{EqualityOnly, Neither};
 use super::{PgType, ewkb, hstore, line, ltree, sparsevec, text, vector};
 
-const GEOGRAPHY: PgType = line("geography", 0, 0, "geography_send", ewkb::GEOMETRY);
-const GEOMETRY: PgType = line("geometry", 0, 0, "geometry_send", ewkb::GEOMETRY);
+const GEOGRAPHY: PgType =
+    line("geography", 0, 0, "geography_send", ewkb::GEOMETRY).compared(EqualityOnly);
+const GEOMETRY: PgType =
+    line("geometry", 0, 0, "geometry_send", ewkb::GEOMETRY).compared(EqualityOnly);
 const HALFVEC: PgType = line("halfvec", 0, 0, "halfvec_send", vector::HALFVEC);
-const HSTORE: PgType = line("hstore", 0, 0, "hstore_send", hstore::HSTORE);
+const HSTORE: PgType = line("hstore", 0, 0, "hstore_send", hstore::HSTORE).compared(EqualityOnly);
 const VECTOR: PgType = line("vector", 0, 0, "vector_send", vector::VECTOR);
 
 /// All known extension types, ordered by name. They have no OID here.
 pub static EXTENSION_TYPES: &[PgType] = &[
-    line("citext", 0, 0, "citextsend", text::TEXT),
+    line("citext", 0, 0, "citextsend", text::TEXT).compared(Neither),
     GEOGRAPHY,
     GEOMETRY,
     HALFVEC,
     HSTORE,
     line("lquery", 0, 0, "lquery_send", ltree::LTREE),
-    line("ltree", 0, 0, "ltree_send", ltree::LTREE),
+    line("ltree", 0, 0, "ltree_send", ltree::LTREE).compared(EqualityOnly),
     line("ltxtquery", 0, 0, "ltxtq_send", ltree::LTREE),
     line("sparsevec", 0, 0, "sparsevec_send", sparsevec::SPARSEVEC),
     VECTOR,

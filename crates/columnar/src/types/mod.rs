@@ -11,6 +11,7 @@ mod arrow_extension;
 mod bits;
 mod boolean;
 mod bytea;
+mod comparison;
 mod composite;
 pub(crate) mod date;
 mod dictionary_text;
@@ -69,10 +70,12 @@ use crate::error::{EncodeError, Reason};
 use crate::inexact::Inexact;
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
+use Comparison::{EqualityOnly, Neither, Padded};
 
 pub use self::array::encode_head as encode_array_head;
 pub(crate) use self::array::{DIMENSIONS_MOST, ELEMENTS_MOST};
 pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata};
+pub use self::comparison::Comparison;
 pub use self::extensions::EXTENSION_TYPES;
 pub(crate) use self::extensions::{printed_line, unprinted_line};
 pub(crate) use self::range::flags as range_flags;
@@ -81,79 +84,84 @@ pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
 pub(crate) use self::written::{TextForm, encode as encode_in_text};
 
-/// All known types, ordered by OID. Name, OID, OID of its array, send function, codec.
+/// All known types, ordered by OID. Name, OID, OID of its array, send function, codec, and what is
+/// special about the type.
 pub static TYPES: &[PgType] = &[
     line("bool", 16, 1000, "boolsend", boolean::BOOL),
     line("bytea", 17, 1001, "byteasend", bytea::BYTEA),
-    line("char", 18, 1002, "charsend", single_byte::CHAR),
+    line("char", 18, 1002, "charsend", single_byte::CHAR).compared(EqualityOnly),
     line("name", 19, 1003, "namesend", text::TEXT),
     line("int8", 20, 1016, "int8send", int::INT8),
     line("int2", 21, 1005, "int2send", int::INT2),
     line("int4", 23, 1007, "int4send", int::INT4),
-    line("regproc", 24, 1008, "", text::TEXT),
+    line("regproc", 24, 1008, "", text::TEXT).compared(EqualityOnly),
     line("text", 25, 1009, "textsend", text::TEXT),
     line("oid", 26, 1028, "oidsend", int::OID),
     line("tid", 27, 1010, "tidsend", tid::TID),
-    line("xid", 28, 1011, "xidsend", int::OID),
-    line("cid", 29, 1012, "cidsend", int::OID),
-    line("json", 114, 199, "json_send", json::JSON),
-    line("xml", 142, 143, "xml_send", text::TEXT),
-    line("pg_node_tree", 194, 0, "pg_node_tree_send", text::TEXT),
-    line("point", 600, 1017, "point_send", geometric::POINT),
-    line("lseg", 601, 1018, "lseg_send", geometric::LSEG),
-    line("path", 602, 1019, "path_send", geometric::PATH),
-    line("box", 603, 1020, "box_send", geometric::BOX),
-    line("polygon", 604, 1027, "poly_send", geometric::POLYGON),
-    line("line", 628, 629, "line_send", geometric::LINE),
-    line("cidr", 650, 651, "cidr_send", network::CIDR),
+    line("xid", 28, 1011, "xidsend", int::OID).compared(EqualityOnly),
+    line("cid", 29, 1012, "cidsend", int::OID).compared(EqualityOnly),
+    line("json", 114, 199, "json_send", json::JSON).compared(Neither),
+    line("xml", 142, 143, "xml_send", text::TEXT).compared(Neither),
+    line("pg_node_tree", 194, 0, "pg_node_tree_send", text::TEXT).compared(Neither),
+    line("point", 600, 1017, "point_send", geometric::POINT).compared(Neither),
+    line("lseg", 601, 1018, "lseg_send", geometric::LSEG).compared(Neither),
+    line("path", 602, 1019, "path_send", geometric::PATH).compared(Neither),
+    line("box", 603, 1020, "box_send", geometric::BOX).compared(Neither),
+    line("polygon", 604, 1027, "poly_send", geometric::POLYGON).compared(Neither),
+    line("line", 628, 629, "line_send", geometric::LINE).compared(Neither),
+    line("cidr", 650, 651, "cidr_send", network::CIDR).compared(EqualityOnly),
     line("float4", 700, 1021, "float4send", float::FLOAT4),
     line("float8", 701, 1022, "float8send", float::FLOAT8),
     line("unknown", 705, 0, "unknownsend", text::TEXT),
-    line("circle", 718, 719, "circle_send", geometric::CIRCLE),
+    line("circle", 718, 719, "circle_send", geometric::CIRCLE).compared(Neither),
     line("macaddr8", 774, 775, "macaddr8_send", macaddr::MACADDR8),
-    line("money", 790, 791, "", text::TEXT),
+    line("money", 790, 791, "", text::TEXT).compared(EqualityOnly),
     line("macaddr", 829, 1040, "macaddr_send", macaddr::MACADDR),
-    line("inet", 869, 1041, "inet_send", network::INET),
-    line("aclitem", 1033, 1034, "", text::TEXT),
-    line("bpchar", 1042, 1014, "bpcharsend", text::TEXT),
+    line("inet", 869, 1041, "inet_send", network::INET).compared(EqualityOnly),
+    line("aclitem", 1033, 1034, "", text::TEXT).compared(EqualityOnly),
+    line("bpchar", 1042, 1014, "bpcharsend", text::TEXT).compared(Padded),
     line("varchar", 1043, 1015, "varcharsend", text::TEXT),
     line("date", 1082, 1182, "date_send", date::DATE),
     line("time", 1083, 1183, "time_send", time::TIME),
     line("timestamp", 1114, 1115, "timestamp_send", timestamp::TIMESTAMP),
     line("timestamptz", 1184, 1185, "timestamptz_send", timestamp::TIMESTAMPTZ),
     line("interval", 1186, 1187, "interval_send", interval::INTERVAL),
-    line("timetz", 1266, 1270, "timetz_send", timetz::TIMETZ),
+    line("timetz", 1266, 1270, "timetz_send", timetz::TIMETZ).compared(EqualityOnly),
     line("bit", 1560, 1561, "bit_send", bits::BITS),
     line("varbit", 1562, 1563, "varbit_send", bits::BITS),
     line("numeric", 1700, 1231, "numeric_send", numeric::NUMERIC),
-    line("refcursor", 1790, 2201, "textsend", text::TEXT),
-    line("regprocedure", 2202, 2207, "", text::TEXT),
-    line("regoper", 2203, 2208, "", text::TEXT),
-    line("regoperator", 2204, 2209, "", text::TEXT),
-    line("regclass", 2205, 2210, "", text::TEXT),
-    line("regtype", 2206, 2211, "", text::TEXT),
-    line("cstring", 2275, 1263, "cstring_send", text::TEXT),
+    line("refcursor", 1790, 2201, "textsend", text::TEXT).compared(Neither),
+    line("regprocedure", 2202, 2207, "", text::TEXT).compared(EqualityOnly),
+    line("regoper", 2203, 2208, "", text::TEXT).compared(EqualityOnly),
+    line("regoperator", 2204, 2209, "", text::TEXT).compared(EqualityOnly),
+    line("regclass", 2205, 2210, "", text::TEXT).compared(EqualityOnly),
+    line("regtype", 2206, 2211, "", text::TEXT).compared(EqualityOnly),
+    line("cstring", 2275, 1263, "cstring_send", text::TEXT).compared(Neither),
     line("anyarray", 2277, 0, "", text::TEXT),
     line("void", 2278, 0, "void_send", void::VOID),
     line("uuid", 2950, 2951, "uuid_send", uuid::UUID),
-    line("txid_snapshot", 2970, 2949, "txid_snapshot_send", snapshot::SNAPSHOT),
+    line("txid_snapshot", 2970, 2949, "txid_snapshot_send", snapshot::SNAPSHOT).compared(Neither),
     line("pg_lsn", 3220, 3221, "pg_lsn_send", uint64::LSN),
     line("pg_ndistinct", 3361, 0, "", text::TEXT),
     line("pg_dependencies", 3402, 0, "", text::TEXT),
-    line("tsvector", 3614, 3643, "tsvectorsend", tsvector::TSVECTOR).sent_as_text(),
-    line("tsquery", 3615, 3645, "tsquerysend", tsquery::TSQUERY).sent_as_text(),
-    line("gtsvector", 3642, 3644, "", text::TEXT),
-    line("regconfig", 3734, 3735, "", text::TEXT),
-    line("regdictionary", 3769, 3770, "", text::TEXT),
-    line("jsonb", 3802, 3807, "jsonb_send", json::JSONB),
-    line("jsonpath", 4072, 4073, "jsonpath_send", json::JSONPATH),
-    line("regnamespace", 4089, 4090, "", text::TEXT),
-    line("regrole", 4096, 4097, "", text::TEXT),
-    line("regcollation", 4191, 4192, "", text::TEXT),
+    line("tsvector", 3614, 3643, "tsvectorsend", tsvector::TSVECTOR)
+        .sent_as_text()
+        .compared(EqualityOnly),
+    line("tsquery", 3615, 3645, "tsquerysend", tsquery::TSQUERY)
+        .sent_as_text()
+        .compared(EqualityOnly),
+    line("gtsvector", 3642, 3644, "", text::TEXT).compared(Neither),
+    line("regconfig", 3734, 3735, "", text::TEXT).compared(EqualityOnly),
+    line("regdictionary", 3769, 3770, "", text::TEXT).compared(EqualityOnly),
+    line("jsonb", 3802, 3807, "jsonb_send", json::JSONB).compared(EqualityOnly),
+    line("jsonpath", 4072, 4073, "jsonpath_send", json::JSONPATH).compared(Neither),
+    line("regnamespace", 4089, 4090, "", text::TEXT).compared(EqualityOnly),
+    line("regrole", 4096, 4097, "", text::TEXT).compared(EqualityOnly),
+    line("regcollation", 4191, 4192, "", text::TEXT).compared(EqualityOnly),
     line("pg_brin_bloom_summary", 4600, 0, "", text::TEXT),
     line("pg_brin_minmax_multi_summary", 4601, 0, "", text::TEXT),
     line("pg_mcv_list", 5017, 0, "", text::TEXT),
-    line("pg_snapshot", 5038, 5039, "pg_snapshot_send", snapshot::SNAPSHOT),
+    line("pg_snapshot", 5038, 5039, "pg_snapshot_send", snapshot::SNAPSHOT).compared(Neither),
     line("xid8", 5069, 271, "xid8send", uint64::XID8),
 ];
 
@@ -230,6 +238,8 @@ pub struct PgType {
     pub encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
     /// The format in which a parameter is sent.
     pub parameter: Format,
+    /// How its values are compared.
+    pub comparison: Comparison,
     /// Makes the builder of a column.
     builder: BuilderFn,
 }
@@ -257,13 +267,32 @@ const fn line(
 ) -> PgType {
     let Codec { arrow, kind, casts, value, encode, builder } = codec;
     let parameter = if send.is_empty() { Format::Text } else { Format::Binary };
-    PgType { name, oid, array_oid, send, arrow, kind, casts, value, encode, parameter, builder }
+    PgType {
+        name,
+        oid,
+        array_oid,
+        send,
+        arrow,
+        kind,
+        casts,
+        value,
+        encode,
+        parameter,
+        comparison: Comparison::Ordered,
+        builder,
+    }
 }
 
 impl PgType {
     /// The line of a type whose binary format a client cannot produce.
     const fn sent_as_text(mut self) -> Self {
         self.parameter = Format::Text;
+        self
+    }
+
+    /// The line of a type whose values are compared otherwise than their Arrow values.
+    const fn compared(mut self, comparison: Comparison) -> Self {
+        self.comparison = comparison;
         self
     }
 

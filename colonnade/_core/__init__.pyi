@@ -34,22 +34,17 @@ _Asked: TypeAlias = dict[str, str] | dict[str | int, str] | dict[str | None, str
 
 @final
 class TypeLine:
-    @property
-    def name(self) -> str: ...
-    @property
-    def oid(self) -> int: ...
-    @property
-    def array_oid(self) -> int: ...
-    @property
-    def send(self) -> str: ...
-    @property
-    def arrow(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def casts(self) -> list[str]: ...
-    @property
-    def is_sent_as_text(self) -> bool: ...
+    name: Final[str]
+    oid: Final[int]
+    array_oid: Final[int]
+    send: Final[str]
+    arrow: Final[str]
+    kind: Final[str]
+    is_number: Final[bool]
+    comparison: Final[str]
+    width: Final[int | None]
+    casts: Final[list[str]]
+    is_sent_as_text: Final[bool]
 
 @final
 class Field:

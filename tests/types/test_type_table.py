@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from colonnade import _core
-from colonnade.errors import PostgresError
+from colonnade.errors import PostgresError, UndefinedFunctionError
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ BYTES_AS_TEXT = {
     *("anyarray", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary", "pg_dependencies"),
     *("pg_mcv_list", "pg_ndistinct"),
 }
+# The server has no operators for these, and their texts are compared.
+COMPARED_HERE_ALONE = {
+    *("anyarray", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary", "void"),
+}
 # No cast gives a value of these types.
 MADE_OTHERWISE = {
     "anyarray": "SELECT stavalues1 AS v FROM pg_statistic WHERE stavalues1 IS NOT NULL LIMIT 1",
@@ -57,6 +61,29 @@ def test_every_line_is_the_servers(link: Connection) -> None:
         if (line.oid, line.array_oid, line.send) != (oid, array, "" if as_text else send):
             wrong[line.name] = (oid, array, send)
     assert not wrong
+
+
+def is_accepted(link: Connection, query: str) -> bool:
+    try:
+        link.execute(query)
+    except UndefinedFunctionError:
+        return False
+    return True
+
+
+def test_what_is_compared_here_the_server_compares_too(link: Connection) -> None:
+    names = link.fetch("SELECT typname::text FROM pg_type WHERE typnamespace = $1", 11)
+    there = {name for (name,) in names}
+    not_grouped, not_ordered = set(), set()
+    for line in _core.TYPES:
+        if line.name not in there or line.comparison == "Neither":
+            continue
+        query = f'SELECT FROM (SELECT NULL::"{line.name}") AS t (v)'
+        if not is_accepted(link, f"{query} GROUP BY v"):
+            not_grouped.add(line.name)
+        if line.comparison != "EqualityOnly" and not is_accepted(link, f"{query} ORDER BY v"):
+            not_ordered.add(line.name)
+    assert not_grouped == not_ordered == COMPARED_HERE_ALONE & there
 
 
 def test_every_range_is_the_servers(link: Connection) -> None:

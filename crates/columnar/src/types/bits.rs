@@ -13,6 +13,7 @@ use crate::value::{Bits, Value};
 pub(super) const BITS: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Bits,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| {
         let (len, bytes) = decode(raw)?;

@@ -16,6 +16,7 @@ use crate::value::Value;
 pub(super) const BOOL: Codec = Codec {
     arrow: "bool",
     kind: Kind::Bool,
+    width: Some(1),
     casts: &["bool"],
     value: |raw| decode(raw).map(Value::Bool),
     encode: |value, out| match value {

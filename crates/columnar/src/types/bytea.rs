@@ -11,6 +11,7 @@ use crate::value::Value;
 pub(super) const BYTEA: Codec = Codec {
     arrow: "binary",
     kind: Kind::Bytes,
+    width: None,
     casts: &["binary", "S<bytes>"],
     value: |raw| Ok(Value::Bytes(Cow::Borrowed(raw))),
     encode: |value, out| match value {

@@ -24,6 +24,7 @@ pub(crate) const RANGE: &str = "from 4714-11-24 BC to 5874897-12-31";
 pub(super) const DATE: Codec = Codec {
     arrow: "date32",
     kind: Kind::Date,
+    width: Some(4),
     casts: &["date32", "timestamp[unit]"],
     value: |raw| match decode(raw)? {
         Moment::Finite(days) => Ok(Value::Date(days)),

@@ -33,6 +33,7 @@ const DEPTH_MOST: usize = 256;
 pub(super) const GEOMETRY: Codec = Codec {
     arrow: "binary (geoarrow.wkb)",
     kind: Kind::Bytes,
+    width: None,
     casts: &["binary"],
     value: |raw| {
         let mut wkb = Vec::with_capacity(raw.len());

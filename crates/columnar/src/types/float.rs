@@ -12,6 +12,7 @@ use crate::value::Value;
 pub(super) const FLOAT4: Codec = Codec {
     arrow: "float32",
     kind: Kind::Float32,
+    width: Some(4),
     casts: &["float32", "float64"],
     value: |raw| Ok(Value::Float32(f32::from_be_bytes(exact(raw)?))),
     encode: encode_float4,
@@ -29,6 +30,7 @@ pub(super) const FLOAT4: Codec = Codec {
 pub(super) const FLOAT8: Codec = Codec {
     arrow: "float64",
     kind: Kind::Float,
+    width: Some(8),
     casts: &["float64"],
     value: |raw| Ok(Value::Float(f64::from_be_bytes(exact(raw)?))),
     encode: |value, out| {

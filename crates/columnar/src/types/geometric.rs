@@ -23,6 +23,7 @@ const POINT_LEN: usize = 16;
 pub(super) const POINT: Codec = Codec {
     arrow: "fixed_size_list[float64, 2]",
     kind: Kind::Point,
+    width: Some(16),
     casts: &[],
     value: |raw| floats(raw).map(Value::Point),
     encode: |value, out| match value {
@@ -35,6 +36,7 @@ pub(super) const POINT: Codec = Codec {
 pub(super) const LSEG: Codec = Codec {
     arrow: "fixed_size_list[float64, 4]",
     kind: Kind::LineSegment,
+    width: Some(32),
     casts: &[],
     value: |raw| floats(raw).map(Value::LineSegment),
     encode: |value, out| match value {
@@ -47,6 +49,7 @@ pub(super) const LSEG: Codec = Codec {
 pub(super) const BOX: Codec = Codec {
     arrow: "fixed_size_list[float64, 4]",
     kind: Kind::Box,
+    width: Some(32),
     casts: &[],
     value: |raw| floats(raw).map(Value::Box),
     encode: |value, out| match value {
@@ -59,6 +62,7 @@ pub(super) const BOX: Codec = Codec {
 pub(super) const LINE: Codec = Codec {
     arrow: "fixed_size_list[float64, 3]",
     kind: Kind::Line,
+    width: Some(24),
     casts: &[],
     value: |raw| floats(raw).map(Value::Line),
     encode: |value, out| match value {
@@ -71,6 +75,7 @@ pub(super) const LINE: Codec = Codec {
 pub(super) const CIRCLE: Codec = Codec {
     arrow: "fixed_size_list[float64, 3]",
     kind: Kind::Circle,
+    width: Some(24),
     casts: &[],
     value: |raw| floats(raw).map(Value::Circle),
     encode: |value, out| match value {
@@ -83,6 +88,7 @@ pub(super) const CIRCLE: Codec = Codec {
 pub(super) const POLYGON: Codec = Codec {
     arrow: "list[fixed_size_list[float64, 2]]",
     kind: Kind::Polygon,
+    width: None,
     casts: &[],
     value: |raw| points(raw).map(|points| Value::Polygon(to_points(points))),
     encode: |value, out| match value {
@@ -98,6 +104,7 @@ pub(super) const POLYGON: Codec = Codec {
 pub(super) const PATH: Codec = Codec {
     arrow: "struct[is_closed: bool, points: list[fixed_size_list[float64, 2]]]",
     kind: Kind::Path,
+    width: None,
     casts: &[],
     value: |raw| {
         let (is_closed, points) = path(raw)?;

@@ -22,6 +22,7 @@ use crate::value::Value;
 pub(super) const HSTORE: Codec = Codec {
     arrow: "map[utf8, utf8]",
     kind: Kind::Map,
+    width: None,
     casts: &[],
     value: |raw| pairs(raw).map(Value::Map),
     encode: |value, out| match value {

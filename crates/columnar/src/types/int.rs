@@ -17,6 +17,7 @@ use crate::value::Value;
 pub(super) const INT2: Codec = Codec {
     arrow: "int16",
     kind: Kind::Int,
+    width: Some(2),
     casts: &["int16", "int32", "int64", "uint16", "uint32", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i16::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {
@@ -39,6 +40,7 @@ pub(super) const INT2: Codec = Codec {
 pub(super) const INT4: Codec = Codec {
     arrow: "int32",
     kind: Kind::Int,
+    width: Some(4),
     casts: &["int32", "int64", "uint32", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i32::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {
@@ -59,6 +61,7 @@ pub(super) const INT4: Codec = Codec {
 pub(super) const INT8: Codec = Codec {
     arrow: "int64",
     kind: Kind::Int,
+    width: Some(8),
     casts: &["int64", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i64::from_be_bytes(exact(raw)?))),
     encode: |value, out| {
@@ -79,6 +82,7 @@ pub(super) const INT8: Codec = Codec {
 pub(super) const OID: Codec = Codec {
     arrow: "uint32",
     kind: Kind::UInt,
+    width: Some(4),
     casts: &["uint32", "uint64", "int64", "float64"],
     value: |raw| Ok(Value::UInt(u32::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {

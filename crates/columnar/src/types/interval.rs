@@ -19,6 +19,7 @@ const DAY_MICROS: i64 = 86_400_000_000;
 pub(super) const INTERVAL: Codec = Codec {
     arrow: "month_day_nano_interval",
     kind: Kind::Interval,
+    width: Some(16),
     casts: &["duration[us]"],
     value: |raw| match decode(raw)? {
         Length::Finite(Parts { months, days, micros }) => {

@@ -15,6 +15,7 @@ const VERSION: u8 = 1;
 pub(super) const JSON: Codec = Codec {
     arrow: "utf8 (arrow.json)",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: text::TEXT.value,
     encode: text::TEXT.encode,
@@ -24,6 +25,7 @@ pub(super) const JSON: Codec = Codec {
 pub(super) const JSONB: Codec = Codec {
     arrow: "utf8 (arrow.json)",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: versioned_value,
     encode: encode_versioned,
@@ -33,6 +35,7 @@ pub(super) const JSONB: Codec = Codec {
 pub(super) const JSONPATH: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: versioned_value,
     encode: encode_versioned,

@@ -9,6 +9,7 @@ use crate::error::{EncodeError, Reason};
 pub(super) const MACADDR: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: Some(6),
     casts: varlen::TEXT_CASTS,
     value: printed::value::<Octets<6>>,
     encode: |value, out| {
@@ -20,6 +21,7 @@ pub(super) const MACADDR: Codec = Codec {
 pub(super) const MACADDR8: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: Some(8),
     casts: varlen::TEXT_CASTS,
     value: printed::value::<Octets<8>>,
     encode: |value, out| {

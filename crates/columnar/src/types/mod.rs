@@ -229,6 +229,8 @@ pub struct PgType {
     pub arrow: &'static str,
     /// The [`Value`] that its parameters take, and that its rows give unless they are printed.
     pub kind: Kind,
+    /// The length in bytes of its binary format, if all values have the same.
+    pub width: Option<usize>,
     /// The Arrow types that a schema may request instead, by their names in a schema.
     pub casts: &'static [&'static str],
     /// Decodes one value of a row.
@@ -249,6 +251,8 @@ pub struct PgType {
 struct Codec {
     arrow: &'static str,
     kind: Kind,
+    /// See [`PgType::width`].
+    width: Option<usize>,
     casts: &'static [&'static str],
     value: fn(&[u8]) -> Result<Value<'_>, Reason>,
     encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
@@ -265,7 +269,7 @@ const fn line(
     send: &'static str,
     codec: Codec,
 ) -> PgType {
-    let Codec { arrow, kind, casts, value, encode, builder } = codec;
+    let Codec { arrow, kind, width, casts, value, encode, builder } = codec;
     let parameter = if send.is_empty() { Format::Text } else { Format::Binary };
     PgType {
         name,
@@ -274,6 +278,7 @@ const fn line(
         send,
         arrow,
         kind,
+        width,
         casts,
         value,
         encode,
@@ -469,6 +474,23 @@ mod tests {
         for line in TYPES {
             let same = |other: &&PgType| other.name == line.name || other.array_oid == line.oid;
             assert_eq!(TYPES.iter().filter(same).count(), 1, "{}", line.name);
+        }
+    }
+
+    #[test]
+    fn values_of_another_width_are_refused() {
+        for line in TYPES.iter().chain(EXTENSION_TYPES) {
+            let expected = |raw: &[u8]| match (line.value)(raw) {
+                Err(Reason::WrongLength { expected, .. }) => Some(expected),
+                _ => None,
+            };
+            // The last two are longer than every fixed width.
+            let all = [&[][..], &[0; 100], &[0xff; 100]].map(expected);
+            let is_fixed = all.iter().all(|one| one.is_some() && *one == all[0]);
+            assert_eq!(line.width, all[0].filter(|_| is_fixed), "{}", line.name);
+            if let Some(width) = line.width {
+                assert!((line.value)(&vec![0; width]).is_ok(), "{}", line.name);
+            }
         }
     }
 

@@ -18,6 +18,7 @@ const FAMILY_V6: u8 = 3;
 pub(super) const INET: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Network,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| decode(raw, false).map(Value::Network),
     encode: |value, out| encode(value, false, out),
@@ -27,6 +28,7 @@ pub(super) const INET: Codec = Codec {
 pub(super) const CIDR: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Network,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| decode(raw, true).map(Value::Network),
     encode: |value, out| encode(value, true, out),

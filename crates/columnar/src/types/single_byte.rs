@@ -17,6 +17,7 @@ const LONGEST: usize = 4;
 pub(super) const CHAR: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Bytes,
+    width: Some(1),
     casts: varlen::TEXT_CASTS,
     value: |raw| exact::<1>(raw).map(|_| Value::Bytes(Cow::Borrowed(raw))),
     encode: |value, out| {

@@ -14,6 +14,7 @@ use crate::value::Value;
 pub(super) const SNAPSHOT: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Snapshot,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| {
         let Snapshot { xmin, xmax, running } = decode(raw)?;

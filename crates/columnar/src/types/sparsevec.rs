@@ -26,6 +26,7 @@ const GROWTH: usize = 4;
 pub(super) const SPARSEVEC: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| print(raw).map(|text| Value::Text(Cow::Owned(text))),
     encode: |value, out| match value {

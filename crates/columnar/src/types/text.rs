@@ -11,6 +11,7 @@ use crate::value::Value;
 pub(super) const TEXT: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: |raw| decode(raw).map(|text| Value::Text(Cow::Borrowed(text))),
     encode: |value, out| {

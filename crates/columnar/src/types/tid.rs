@@ -12,6 +12,7 @@ use crate::value::Value;
 pub(super) const TID: Codec = Codec {
     arrow: "struct<block: uint32, offset: uint16>",
     kind: Kind::Tid,
+    width: Some(6),
     casts: &[],
     value: |raw| Place::decode(raw).map(|(block, offset)| Value::Tid { block, offset }),
     encode: |value, out| {

@@ -24,6 +24,7 @@ pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
 pub(super) const TIME: Codec = Codec {
     arrow: "time64[us]",
     kind: Kind::Time,
+    width: Some(8),
     casts: &[
         "time32[s]",
         "time32[ms]",

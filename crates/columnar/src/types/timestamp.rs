@@ -34,6 +34,7 @@ pub(crate) const RANGE: &str = "from 4714-11-24 BC to the end of 294276 AD";
 pub(super) const TIMESTAMP: Codec = Codec {
     arrow: "timestamp[us]",
     kind: Kind::Timestamp,
+    width: Some(8),
     casts: &["timestamp[unit]", "date32"],
     value: |raw| value(raw, Value::Timestamp),
     encode: |value, out| match value {
@@ -53,6 +54,7 @@ pub(super) const TIMESTAMP: Codec = Codec {
 pub(super) const TIMESTAMPTZ: Codec = Codec {
     arrow: "timestamp[us, UTC]",
     kind: Kind::TimestampTz,
+    width: Some(8),
     casts: &["timestamp[unit]", "timestamp[unit, zone]", "date32"],
     value: |raw| value(raw, Value::TimestampTz),
     encode: |value, out| match value {

@@ -18,6 +18,7 @@ const OFFSET_END: i32 = 16 * 3_600;
 pub(super) const TIMETZ: Codec = Codec {
     arrow: "struct<time: time64[us], offset: int32>",
     kind: Kind::TimeTz,
+    width: Some(12),
     casts: &[],
     value: |raw| decode(raw).map(|(micros, offset_s)| Value::TimeTz { micros, offset_s }),
     encode: |value, out| match *value {

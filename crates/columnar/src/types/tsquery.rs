@@ -19,6 +19,7 @@ use crate::error::Reason;
 pub(super) const TSQUERY: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: printed::value::<Printed>,
     encode: text::TEXT.encode,

@@ -12,6 +12,7 @@ use crate::error::Reason;
 pub(super) const TSVECTOR: Codec = Codec {
     arrow: "utf8",
     kind: Kind::Text,
+    width: None,
     casts: varlen::TEXT_CASTS,
     value: printed::value::<Printed>,
     encode: text::TEXT.encode,

@@ -12,6 +12,7 @@ use crate::value::Value;
 pub(super) const XID8: Codec = Codec {
     arrow: "uint64",
     kind: Kind::UInt,
+    width: Some(8),
     casts: &["uint64", "float64"],
     value: |raw| decode(raw).map(Value::UInt),
     encode: |value, out| {
@@ -24,6 +25,7 @@ pub(super) const XID8: Codec = Codec {
 pub(super) const LSN: Codec = Codec {
     arrow: "uint64",
     kind: Kind::UInt,
+    width: Some(8),
     casts: &["uint64", "float64"],
     value: |raw| decode(raw).map(Value::UInt),
     encode: |value, out| {

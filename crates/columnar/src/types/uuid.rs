@@ -18,6 +18,7 @@ use crate::value::Value;
 pub(super) const UUID: Codec = Codec {
     arrow: "fixed_size_binary[16] (arrow.uuid)",
     kind: Kind::Uuid,
+    width: Some(16),
     casts: &["fixed_size_binary[16]"],
     value: |raw| exact(raw).map(Value::Uuid),
     encode: |value, out| match value {

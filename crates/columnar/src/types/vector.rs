@@ -22,6 +22,7 @@ const DIMENSIONS_MOST: i32 = 16_000;
 pub(super) const VECTOR: Codec = Codec {
     arrow: "fixed_size_list[float32, dimensions] or list[float32]",
     kind: Kind::Floats,
+    width: None,
     casts: &[],
     value: value::<Vector>,
     encode: |value, out| {
@@ -36,6 +37,7 @@ pub(super) const VECTOR: Codec = Codec {
 pub(super) const HALFVEC: Codec = Codec {
     arrow: "fixed_size_list[float32, dimensions] or list[float32]",
     kind: Kind::Floats,
+    width: None,
     casts: &[],
     value: value::<Halfvec>,
     encode: |value, out| {

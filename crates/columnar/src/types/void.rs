@@ -14,6 +14,7 @@ use crate::value::Value;
 pub(super) const VOID: Codec = Codec {
     arrow: "null",
     kind: Kind::Void,
+    width: None,
     casts: &[],
     value: |_| Ok(Value::Null),
     // The receive function takes no bytes, which is different from NULL: a strict function is

@@ -21,6 +21,12 @@ pub(crate) struct TypeLine {
     arrow: &'static str,
     /// The neutral value of its rows: "Bool", "Int" and so on.
     kind: String,
+    /// Whether its values are numbers, which have a sum and a mean.
+    is_number: bool,
+    /// How its values are compared: "Ordered", "Padded", "EqualityOnly" or "Neither".
+    comparison: String,
+    /// The length in bytes of its binary format; None if values differ in it.
+    width: Option<usize>,
     /// The Arrow types that a schema may request instead.
     casts: Vec<&'static str>,
     /// Whether a parameter is sent in its text format.
@@ -36,6 +42,9 @@ impl From<&PgType> for TypeLine {
             send: line.send,
             arrow: line.arrow,
             kind: format!("{:?}", line.kind),
+            is_number: line.kind.is_number(),
+            comparison: format!("{:?}", line.comparison),
+            width: line.width,
             casts: line.casts.to_vec(),
             is_sent_as_text: line.parameter == Format::Text,
         }

@@ -46,6 +46,7 @@ use crate::value::Value;
 pub(super) const NUMERIC: Codec = Codec {
     arrow: "decimal128(p, s), decimal256(p, s)",
     kind: Kind::Numeric,
+    width: None,
     casts: &[
         "float64",
         "int64",

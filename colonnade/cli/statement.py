@@ -12,6 +12,7 @@ import click
 
 import colonnade.sync
 from colonnade._driver.sql.table_names import found_table, is_table, quoted
+from colonnade._words.type_facts import FLOATS, INTEGERS, TIMES
 from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 
@@ -30,27 +31,11 @@ _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
 _BATCH_ROWS_MIN = 64
-_FIXED_WIDTH = {
-    *("bool", "int2", "int4", "int8", "float4", "float8", "oid", "uuid"),
-    *("date", "time", "timetz", "timestamp", "timestamptz", "interval"),
-}
-
-
+_FIXED_WIDTH = {*INTEGERS, *FLOATS, *TIMES, "bool", "oid", "uuid"}
 #: Types that every server prints alike, whatever its settings.
 _PLAIN = {
-    *(
-        "bool",
-        "int2",
-        "int4",
-        "int8",
-        "oid",
-        "numeric",
-        "uuid",
-        "text",
-        "varchar",
-        "bpchar",
-        "name",
-    ),
+    *INTEGERS,
+    *("bool", "oid", "numeric", "uuid", "text", "varchar", "bpchar", "name"),
     *("json", "jsonb", "time", "timetz", "inet", "cidr", "macaddr", "bit", "varbit", "tsvector"),
 }
 

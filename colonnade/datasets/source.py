@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._driver.sql.table_names import derived, found_table, is_table
+from colonnade._words.type_facts import INTEGERS, MOMENTS
 from colonnade.datasets.hive import check_key_name
 from colonnade.errors import InterfaceError
 from colonnade.types import TextValue
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
     from colonnade import Columns, sync
     from colonnade.types import Infinity
 
-_INTEGERS = {"int2", "int4", "int8", "oid"}
 _TEXTS = {"text", "varchar", "bpchar", "name"}
-_MOMENTS = {"date", "timestamp", "timestamptz"}
 # Types whose equal values have one text, in any setting of the session.
-_PARTITIONS = {*_INTEGERS, *_TEXTS, "bool", "date", "uuid"}
-_ORDERS = {*_PARTITIONS, "timestamp", "timestamptz"}
+_PARTITIONS = {*INTEGERS, *_TEXTS, "oid", "bool", "date", "uuid"}
+_ORDERS = {*_PARTITIONS, *MOMENTS}
 _FIXED_WIDTH = ("bool", "int", "uint", "float", "date", "time", "duration", "fixed_size_binary[16]")
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
@@ -165,7 +164,7 @@ def _expression(option: str, field: Any, types: set[str], infinity: Infinity) ->
         return f'{name} COLLATE pg_catalog."C"'
     if field.type_name in _TEXTS:
         return f'{name}::pg_catalog.text COLLATE pg_catalog."C"'
-    if field.type_name in _MOMENTS and infinity == "null":
+    if field.type_name in MOMENTS and infinity == "null":
         # Rows are ordered, grouped and continued by the values that they are written with.
         return f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     if field.type_name in types or field.arrow_type.startswith("dictionary"):

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._words.type_facts import OIDS
+from colonnade._words.type_facts import FLOATS, INTEGERS, OIDS, TIMES, WIDTHS
 
 if TYPE_CHECKING:
     from colonnade.types import Attribute
 
-# The size of a value on the server in bytes, for types of fixed size.
-_SIZES = {
-    OIDS[name]: size
-    for size, names in {
-        1: ("bool", "char"),
-        2: ("int2",),
-        4: ("int4", "oid", "float4", "date"),
-        8: ("int8", "float8", "time", "timestamp", "timestamptz", "money"),
-        12: ("timetz",),
-        16: ("uuid", "interval"),
-    }.items()
-    for name in names
-}
+# The size of a value on the server in bytes, for types of fixed size. An amount of money has one
+# there, although it is read as text.
+_SIZED = {*INTEGERS, *FLOATS, *TIMES, "bool", "char", "oid", "uuid"}
+_SIZES = {OIDS["money"]: 8} | {OIDS[name]: WIDTHS[name] for name in _SIZED}
 _TEXTS = {OIDS[name] for name in ("varchar", "bpchar")}
 _BITS = {OIDS[name] for name in ("bit", "varbit")}
-_TIMES = {OIDS[name] for name in ("time", "timetz", "timestamp", "timestamptz", "interval")}
+_TIMES = {OIDS[name] for name in TIMES - {"date"}}
 _NUMERIC = OIDS["numeric"]
 # The type modifier of varchar, char and numeric includes the four bytes of a length header.
 _HEADER = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from colonnade._words.type_facts import OIDS
+from colonnade._words.type_facts import NUMBERS, OIDS, TIMES
 
 __all__ = [
     "BINARY",
@@ -48,8 +48,8 @@ class TypeObject:
 
 STRING = TypeObject("STRING", "text", "varchar", "bpchar", "name", "char")
 BINARY = TypeObject("BINARY", "bytea")
-NUMBER = TypeObject("NUMBER", "int2", "int4", "int8", "float4", "float8", "numeric")
-DATETIME = TypeObject("DATETIME", "timestamp", "timestamptz", "date", "time", "timetz", "interval")
+NUMBER = TypeObject("NUMBER", *NUMBERS)
+DATETIME = TypeObject("DATETIME", *TIMES)
 ROWID = TypeObject("ROWID", "oid")
 
 Date = dt.date

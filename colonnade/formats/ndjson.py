@@ -13,6 +13,7 @@ import re
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
+from colonnade._words.type_facts import FLOATS, INTEGERS
 from colonnade.errors import InterfaceError
 from colonnade.formats.lines import Lines, LinesWriter, texts
 
@@ -105,8 +106,8 @@ def _timestamp(text: str) -> str:
 
 _BOOLEANS = {"t": "true", "f": "false", None: "null"}
 _COLUMNS: dict[str, Callable[[Values], list[str]]] = {
-    **dict.fromkeys(("int2", "int4", "int8", "oid"), _integers),
-    **dict.fromkeys(("float4", "float8", "numeric"), _numbers),
+    **dict.fromkeys((*INTEGERS, "oid"), _integers),
+    **dict.fromkeys((*FLOATS, "numeric"), _numbers),
     **dict.fromkeys(("json", "jsonb"), _documents),
     **dict.fromkeys(("timestamp", "timestamptz"), _timestamps),
     "bool": _booleans,

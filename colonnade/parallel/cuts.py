@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade._words.shown import shown
+from colonnade._words.type_facts import MOMENTS, NUMBERS
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ _MOMENT_STEP = """(
         OPERATOR(pg_catalog.*) (part::pg_catalog.float8 OPERATOR(pg_catalog./) {parts})
     )
 )"""
-_NUMBERS = {"int2", "int4", "int8", "oid", "numeric", "float4", "float8"}
-_MOMENTS = {"date", "timestamp", "timestamptz"}
+_SPLIT_AS_NUMBERS = NUMBERS | {"oid"}
 
 
 def table_facts(connection: sync.Connection, table: str) -> tuple[int, str]:
@@ -203,9 +203,9 @@ def range_literals(
     asked = _KEY_TYPE.format(key=name, relation=relation)
     ((schema, type_name, told),) = connection.fetch_plain(asked, *args)
     known = type_name if schema == "pg_catalog" else None
-    if known in _NUMBERS:
+    if known in _SPLIT_AS_NUMBERS:
         step, bounded = _NUMBER_STEP.format(parts=parts), name
-    elif known in _MOMENTS:
+    elif known in MOMENTS:
         step = _MOMENT_STEP.format(parts=parts)
         bounded = f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     else:

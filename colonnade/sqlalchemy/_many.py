@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from colonnade._pep249.parameters import INFERRED, adapted, adapted_many
-from colonnade._words.type_facts import UNKNOWN
+from colonnade._words.type_facts import FLOATS, INTEGERS, UNKNOWN
 from colonnade.types import TextValue
 
 _NOTHING = type(None)
@@ -24,8 +24,8 @@ _NOTHING = type(None)
 _OWN: dict[str, frozenset[type]] = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext", "xml"), frozenset()),
     "bool": frozenset({bool}),
-    **dict.fromkeys(("int2", "int4", "int8", "oid"), frozenset({int, bool})),
-    **dict.fromkeys(("float4", "float8"), frozenset({float, int})),
+    **dict.fromkeys((*INTEGERS, "oid"), frozenset({int, bool})),
+    **dict.fromkeys(FLOATS, frozenset({float, int})),
     "numeric": frozenset({decimal.Decimal, int, float}),
     "date": frozenset({dt.date}),
     **dict.fromkeys(("time", "timetz"), frozenset({dt.time})),

@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql as pg
 from sqlalchemy.dialects.postgresql import ranges
 from sqlalchemy.engine import processors
 
+from colonnade._words.type_facts import FLOATS, OIDS
 from colonnade.sqlalchemy._in_array import is_array
 from colonnade.types import Range
 
@@ -22,8 +23,8 @@ try:
 except ImportError:  # SQLAlchemy 2.0, where bits are a str
     _BitText = str  # type: ignore[misc,assignment]
 
-_FLOATS = {700, 701}
-_JSONS = {114, 3802}
+_FLOATS = {OIDS[name] for name in FLOATS}
+_JSONS = {OIDS["json"], OIDS["jsonb"]}
 
 # A function of one value, or None; SQLAlchemy's own aliases for it are private.
 Processor: TypeAlias = Any

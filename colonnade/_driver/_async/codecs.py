@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade._words.arguments import check_callable, check_name
 from colonnade._words.shown import shown
+from colonnade._words.type_facts import TIMES
 from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 # The kinds of pg_type whose values are single values or rows.
 _SCALARS = {"b", "e", "p"}
 _COMPOSITES = {"c"}
-# The types besides composites that have the "tuple" format.
-_TUPLES = {"date", "time", "timetz", "timestamp", "timestamptz", "interval"}
 
 _MISSPELT = r"(?i)\btimezone$"
 
@@ -195,6 +194,6 @@ def _check_codec(found: _Found, codec_format: str) -> None:
             "it is neither a scalar type nor a composite type"
         )
         raise InterfaceError(msg)
-    if codec_format == "tuple" and found.name not in _TUPLES:
+    if codec_format == "tuple" and found.name not in TIMES:
         msg = f"{found.name} type does not support the 'tuple' exchange format"
         raise InterfaceError(msg)

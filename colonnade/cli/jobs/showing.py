@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from colonnade._words.type_facts import NUMBERS
 from colonnade.cli.failures import missing_library
 from colonnade.cli.outlet import STDOUT, OutputFile, is_terminal
 from colonnade.cli.query.table import show_cells
@@ -26,7 +27,6 @@ _TABLE = "table"
 #: The formats that a table of jobs is written in; JSON column by column is for browsers.
 _STREAMS = {stream.name: stream for stream in STREAMS if stream.name != "json"}
 _DECODER = json.JSONDecoder()
-_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def chosen_jobs_format(form: str | None, *, as_json: bool) -> str:
 def show_jobs(columns: Columns, form: str) -> None:
     """Write a table of jobs to standard output."""
     if form == _TABLE:
-        are_numbers = [field.type_name in _NUMBERS for field in columns.fields]
+        are_numbers = [field.type_name in NUMBERS for field in columns.fields]
         show_cells(columns.names, are_numbers, _cells(columns))
         return
     sys.stdout.flush()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
+from colonnade._words.type_facts import NUMBERS
 from colonnade.cli.outlet import OutputFile
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Row = Sequence[str | None]
 
 NULL = "NULL"
-_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "money", "oid", "xid", "xid8"}
+_ALIGNED_RIGHT = {*NUMBERS, "money", "oid", "xid", "xid8"}
 #: A column with wider values is never cut below this width.
 _COLUMN_WIDTH_MIN = 10
 #: Longer values are cut on a terminal.
@@ -67,7 +68,7 @@ class _Shown:
 
 def show(attributes: Sequence[Attribute], rows: Sequence[Row]) -> None:
     """Print the rows to standard output; each value is text, or None for NULL."""
-    are_numbers = [attribute.type.name in _NUMBERS for attribute in attributes]
+    are_numbers = [attribute.type.name in _ALIGNED_RIGHT for attribute in attributes]
     show_cells([attribute.name for attribute in attributes], are_numbers, rows)
 
 

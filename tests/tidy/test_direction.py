@@ -101,16 +101,20 @@ CRATES: dict[str, set[str]] = {
     "session": {"protocol", "columnar"},
     "formats": set(),
     "compute": set(),
+    "memory": set(),
     "structs": set(),
     "watch": set(),
-    "python": {"structs", "protocol", "columnar", "session", "formats", "compute", "watch"},
+    "python": {
+        *("structs", "protocol", "columnar", "session", "formats", "compute", "memory", "watch"),
+    },
 }
 # Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
     "columnar/src/trusted.rs",
-    "python/src/memory/allocator.rs",
-    "python/src/memory/allocator/pages.rs",
-    "python/src/memory/allocator/release.rs",
+    "memory/src/lib.rs",
+    "memory/src/pages.rs",
+    "memory/src/release.rs",
+    "memory/src/tests.rs",
     "python/src/arrow/import.rs",
     "python/src/arrow/shape.rs",
     "python/src/memory/buffer.rs",

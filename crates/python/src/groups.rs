@@ -15,6 +15,7 @@ use colonnade_compute::grouping::{
     keys_of, layout, size,
 };
 use colonnade_compute::selection;
+use colonnade_memory::filling;
 use pyo3::exceptions::{
     PyIndexError, PyKeyError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -22,7 +23,6 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
 use crate::batch::Batch;
-use crate::memory::allocator::filling;
 use crate::memory::buffer::Buffer;
 use results::Described;
 

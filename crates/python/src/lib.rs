@@ -32,7 +32,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static MEMORY: memory::allocator::ColumnMemory = memory::allocator::ColumnMemory;
+static MEMORY: colonnade_memory::ColumnMemory = colonnade_memory::ColumnMemory;
 
 /// Raises ImportError in every interpreter of the process except the first that imported the
 /// module: the objects that are made once, such as classes, belong to that one. Older versions of

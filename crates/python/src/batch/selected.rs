@@ -8,6 +8,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, Field};
 use colonnade_columnar::{ResultColumn, Table, contained};
 use colonnade_compute::{null_slots, selection};
+use colonnade_memory::filling;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -18,7 +19,6 @@ use super::{Batch, export_error, no_column};
 use crate::arrow::foreign_column;
 use crate::arrow::series;
 use crate::copy::column::ArrowColumn;
-use crate::memory::allocator::filling;
 
 /// The rows where a mask is true. It is a list of booleans, an array of NumPy, Arrow, pandas or
 /// Polars, or a batch of one column.

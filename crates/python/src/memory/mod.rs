@@ -1,5 +1,4 @@
-//! Memory that Python and this module share, and where it comes from.
+//! Memory that Python and this module share.
 
-pub(crate) mod allocator;
 pub(crate) mod buffer;
 pub(crate) mod foreign_buffer;

@@ -5,7 +5,7 @@
 //! to 32 MiB from its heap, where each doubling copies: with 18 columns that grow at the same row,
 //! the event loop stopped for 40 ms. Here a large block is always a mapping of its own, grows by
 //! remapping, and goes back to the operating system when it is freed: smaller ones at once, the
-//! others on a separate thread. The allocator serves the Rust code of this module only.
+//! others on a separate thread. The allocator serves the Rust code of the extension module only.
 
 mod pages;
 #[cfg(target_os = "linux")]
@@ -24,11 +24,13 @@ const LARGE_BYTES: usize = 256 * 1024;
 #[cfg(target_os = "linux")]
 const RELEASED_BYTES: usize = 1024 * 1024;
 
-/// Mappings are aligned to pages; no block of this crate asks for more.
+/// Mappings are aligned to pages; no block of our crates asks for more.
 const PAGE_ALIGN: usize = 4096;
 
-pub(crate) struct ColumnMemory;
+/// The allocator: blocks of their own pages for what is large, the system's for all else.
+pub struct ColumnMemory;
 
+#[inline]
 fn is_large(layout: &Layout) -> bool {
     // Sanitizers cannot see mappings: see tools/check/sanitize.
     cfg!(all(target_os = "linux", not(sanitized)))
@@ -41,7 +43,7 @@ thread_local! {
 }
 
 /// Runs work that fills the large blocks that it asks for, and at once: they get huge pages.
-pub(crate) fn filling<T>(work: impl FnOnce() -> T) -> T {
+pub fn filling<T>(work: impl FnOnce() -> T) -> T {
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -62,6 +64,7 @@ fn mapped(size: usize) -> *mut u8 {
 // callers pass back unchanged, decides which one; a block that crosses the limit is copied over. A
 // mapping is as large as requested, and its pages are zero.
 unsafe impl GlobalAlloc for ColumnMemory {
+    #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
             return mapped(layout.size());
@@ -70,6 +73,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
         unsafe { System.alloc(layout) }
     }
 
+    #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
             return mapped(layout.size());
@@ -78,6 +82,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if is_large(&layout) {
             // SAFETY: the block was mapped with this size, and its owner no longer uses it.
@@ -88,6 +93,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
         }
     }
 
+    #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         // SAFETY: the caller guarantees that the new size is valid for this alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
@@ -158,3 +164,6 @@ unsafe fn unmap(block: *mut u8, size: usize) {
     // SAFETY: by the caller's contract.
     unsafe { pages::unmap(block, size) };
 }
+
+#[cfg(test)]
+mod tests;

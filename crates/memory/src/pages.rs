@@ -83,6 +83,6 @@ mod elsewhere {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{map, map_filled, remap, unmap};
+pub(crate) use elsewhere::{map, map_filled, remap, unmap};
 #[cfg(target_os = "linux")]
-pub(super) use linux::{map, map_filled, remap, unmap};
+pub(crate) use linux::{map, map_filled, remap, unmap};

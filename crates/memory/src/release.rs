@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::thread;
 
-use super::pages;
+use crate::pages;
 
 /// The slice returned at a time: meanwhile the kernel holds a lock that page faults of other
 /// threads may wait for.
@@ -39,7 +39,7 @@ static AT_WORK: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Safety
 /// The block is a mapping of this size, at least as large as an entry, and no longer in use.
-pub(super) unsafe fn release(block: *mut u8, size: usize) {
+pub(crate) unsafe fn release(block: *mut u8, size: usize) {
     // SAFETY: by the caller's contract; a mapping is aligned to pages.
     unsafe { enlist(block.cast::<Entry>(), size) };
     begin_work();

@@ -16,6 +16,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::{
     CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, with_plain_types,
 };
+use colonnade_foreign::field_type_name;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,7 +24,6 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 
 pub(crate) use self::replaced::array;
 use crate::arrow::import;
-use crate::arrow::names::field_type_name;
 use crate::column::Column;
 use crate::types::codecs::Codecs;
 

@@ -12,11 +12,11 @@ use arrow_schema::DataType;
 use colonnade_columnar::{
     CellEncoding, Type, cells, decimal_floats, interval_texts, with_own_keys,
 };
+use colonnade_foreign::arrow_type_name;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::arrow::names::arrow_type_name;
 use crate::memory::buffer::Buffer;
 use crate::types::codecs::Codecs;
 use crate::values;

@@ -16,7 +16,6 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrow::foreign_column;
 use crate::batch::Batch;
 use crate::errors;
 use crate::types::codecs::Codecs;
@@ -236,7 +235,7 @@ fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
 /// A batch that did not come from PostgreSQL.
 pub(crate) fn foreign(table: impl Into<Table>) -> Batch {
     let table = table.into();
-    let fields = table.schema().fields().iter().map(|field| foreign_column::described(field));
+    let fields = table.schema().fields().iter().map(|field| colonnade_foreign::described(field));
     let fields = fields.collect();
     Batch::new(table, fields, Arc::new(Codecs::default()))
 }

@@ -7,12 +7,13 @@ use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::OptionValue;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use colonnade_foreign::{BatchStream, Fault};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use crate::arrow::import::{self, BatchStream, Fault};
+use crate::arrow::import;
 
 /// An object of `colonnade.adbc.driver`.
 pub(super) struct Object(Py<PyAny>);
@@ -48,7 +49,7 @@ impl Object {
     ) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
         self.call(|object| {
             let capsule = call(object)?.call_method0("__arrow_c_stream__")?;
-            let stream = BatchStream::take(capsule.cast::<PyCapsule>()?)?;
+            let stream = import::take_batches(capsule.cast::<PyCapsule>()?)?;
             Ok(Box::new(Reader(stream)) as Box<dyn RecordBatchReader + Send>)
         })
     }

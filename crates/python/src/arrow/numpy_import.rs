@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTimestampType, DurationMicrosecondType, DurationMillisecondType,
-    DurationNanosecondType, DurationSecondType, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
+use colonnade_foreign::numpy;
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,14 +16,6 @@ use pyo3::prelude::*;
 use crate::arrow::import::check_by_owner;
 use crate::class_names;
 use crate::memory::foreign_buffer::copied;
-use colonnade_columnar::calendar::first_day;
-
-/// NaT as an integer.
-const NAT: i64 = i64::MIN;
-
-/// Seconds of an hour and of a day.
-const HOUR_S: i64 = 3_600;
-const DAY_S: i64 = 86_400;
 
 /// Whether an object is a NumPy array.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -184,115 +175,33 @@ fn unit_of(array: &Bound<'_, PyAny>) -> PyResult<(String, i64)> {
     numpy.call_method1("datetime_data", (array.getattr("dtype")?,))?.extract()
 }
 
-/// Converts datetimes to microseconds or another Arrow unit, and days to dates. NaT stays the
-/// smallest integer.
+/// Datetimes in one of Arrow's units, or as dates.
 fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>> {
     let (unit, step) = unit_of(array)?;
     let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
-    if unit == "D" && step == 1 && !is_utc {
-        return Ok(days(counts));
-    }
-    let times = |unit: i64| step.checked_mul(unit).and_then(|times| multiplied(counts, times));
-    Ok(match unit.as_str() {
-        "Y" => times(12).and_then(first_seconds).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "M" => times(1).and_then(first_seconds).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "W" => times(7 * DAY_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "D" => times(DAY_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "h" => times(HOUR_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "m" => times(60).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "s" => times(1).map(|c| moment::<TimestampSecondType>(c, is_utc)),
-        "ms" => times(1).map(|c| moment::<TimestampMillisecondType>(c, is_utc)),
-        "us" => times(1).map(|c| moment::<TimestampMicrosecondType>(c, is_utc)),
-        "ns" => times(1).map(|c| moment::<TimestampNanosecondType>(c, is_utc)),
-        // With a finer unit or none, each datetime is converted by itself.
-        _ => None,
-    })
-}
-
-/// Each count times a number; None if a product exceeds 64 bits or becomes NaT.
-pub(crate) fn multiplied(mut counts: Vec<i64>, times: i64) -> Option<Vec<i64>> {
-    if times == 1 {
-        return Some(counts);
-    }
-    for count in counts.iter_mut().filter(|count| **count != NAT) {
-        *count = count.checked_mul(times).filter(|product| *product != NAT)?;
-    }
-    Some(counts)
-}
-
-/// Months since 1970 as seconds until their first days; None if one is outside the range of
-/// PostgreSQL's timestamps.
-fn first_seconds(mut months: Vec<i64>) -> Option<Vec<i64>> {
-    for count in months.iter_mut().filter(|count| **count != NAT) {
-        *count = first_day(*count)? * DAY_S;
-    }
-    Some(months)
-}
-
-fn moment<T: ArrowTimestampType>(counts: Vec<i64>, is_utc: bool) -> ArrayRef {
-    let array = PrimitiveArray::<T>::from_iter_values(counts);
-    Arc::new(array.with_timezone_opt(is_utc.then_some("UTC")))
-}
-
-/// None if a day exceeds 32 bits.
-fn days(counts: Vec<i64>) -> Option<ArrayRef> {
-    let day = |count: i64| match count {
-        NAT => Some(None),
-        // The smallest number would be read as NaT.
-        count => i32::try_from(count).ok().filter(|day| *day != i32::MIN).map(Some),
-    };
-    let days = counts.into_iter().map(day).collect::<Option<Vec<_>>>();
-    Some(Arc::new(Date32Array::from(days?)))
+    Ok(numpy::moments(counts, &unit, step, is_utc))
 }
 
 fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let (unit, step) = unit_of(array)?;
     let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
-    let times = |unit: i64| step.checked_mul(unit).and_then(|times| multiplied(counts, times));
-    Ok(match unit.as_str() {
-        "h" => times(HOUR_S).map(primitive_of::<DurationSecondType>),
-        "m" => times(60).map(primitive_of::<DurationSecondType>),
-        "s" => times(1).map(primitive_of::<DurationSecondType>),
-        "ms" => times(1).map(primitive_of::<DurationMillisecondType>),
-        "us" => times(1).map(primitive_of::<DurationMicrosecondType>),
-        "ns" => times(1).map(primitive_of::<DurationNanosecondType>),
-        // Days and months are separate fields of an interval; a number of seconds cannot express
-        // them.
-        _ => None,
-    })
+    Ok(numpy::durations(counts, &unit, step))
 }
 
-fn primitive_of<T: ArrowPrimitiveType<Native = i64>>(counts: Vec<i64>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<T>::from_iter_values(counts))
-}
-
-/// NumPy pads byte strings with NUL, and strips NUL when reading them.
 fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
-    let length = array.len()?;
     if width == 0 {
-        return Ok(Arc::new(BinaryArray::from_iter_values(vec![b""; length])));
+        return Ok(Arc::new(BinaryArray::from_iter_values(vec![b""; array.len()?])));
     }
     let bytes = values::<u8>(&array.call_method1("view", ("u1",))?)?;
-    let strings = bytes.chunks(width).map(|string| {
-        let end = string.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        string.get(..end).unwrap_or_default()
-    });
-    Ok(Arc::new(BinaryArray::from_iter_values(strings)))
+    Ok(numpy::fixed_bytes(&bytes, width))
 }
 
 /// As [`fixed_bytes`], for code points of four bytes.
 fn fixed_text(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
-    let length = array.len()?;
     if width == 0 {
-        return Ok(Arc::new(StringArray::from_iter_values(vec![""; length])));
+        return Ok(Arc::new(StringArray::from_iter_values(vec![""; array.len()?])));
     }
     let points = values::<u32>(&array.call_method1("view", ("u4",))?)?;
-    let strings = points.chunks(width).map(|string| {
-        let end = string.iter().rposition(|point| *point != 0).map_or(0, |last| last + 1);
-        let points = string.get(..end).unwrap_or_default();
-        points.iter().map(|point| char::from_u32(*point)).collect::<Option<String>>()
-    });
-    let strings = strings.collect::<Option<Vec<_>>>();
-    let strings = strings.ok_or_else(|| PyValueError::new_err("a string has no UTF-8 form"))?;
-    Ok(Arc::new(StringArray::from_iter_values(strings)))
+    let strings = numpy::fixed_text(&points, width);
+    strings.ok_or_else(|| PyValueError::new_err("a string has no UTF-8 form"))
 }

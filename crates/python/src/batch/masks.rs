@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
-use arrow_buffer::BooleanBuffer;
+use colonnade_foreign::{arrow_type_name, numpy};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyTuple};
 
 use super::Batch;
-use crate::arrow::names::arrow_type_name;
 use crate::arrow::numpy_import;
 use crate::arrow::series;
 use crate::class_names;
@@ -91,17 +90,7 @@ fn of_numpy(array: &Bound<'_, PyAny>) -> PyResult<BooleanArray> {
     check_flat(array, "the mask")?;
     let bytes = array.call_method1(intern!(py, "view"), (intern!(py, "u1"),))?;
     let bytes: Vec<u8> = copied(&PyBuffer::get(&bytes)?, py)?;
-    Ok(BooleanArray::new(packed(&bytes), None))
-}
-
-/// A bit for each byte that is not 0.
-fn packed(bytes: &[u8]) -> BooleanBuffer {
-    let mut words = Vec::with_capacity(bytes.len().div_ceil(64));
-    for chunk in bytes.chunks(64) {
-        let bits = chunk.iter().enumerate();
-        words.push(bits.fold(0_u64, |word, (bit, byte)| word | (u64::from(*byte != 0) << bit)));
-    }
-    BooleanBuffer::new(arrow_buffer::Buffer::from_vec(words), 0, bytes.len())
+    Ok(BooleanArray::new(numpy::packed(&bytes), None))
 }
 
 fn of_arrow(array: &ArrayRef) -> PyResult<BooleanArray> {

@@ -7,6 +7,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use colonnade_foreign::arrow_type_name;
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -15,7 +16,6 @@ use pyo3::types::{PyBool, PyRange};
 
 use super::Batch;
 use super::masks::{check_flat, is_masked, items};
-use crate::arrow::names::arrow_type_name;
 use crate::arrow::numpy_import;
 use crate::arrow::series;
 use crate::class_names;

@@ -16,7 +16,6 @@ use pyo3::pybacked::PyBackedBytes;
 use super::masks::mask;
 use super::positions::{Positions, positions};
 use super::{Batch, export_error, no_column};
-use crate::arrow::foreign_column;
 use crate::arrow::series;
 use crate::copy::column::ArrowColumn;
 
@@ -129,7 +128,7 @@ fn of_objects(kind: &str, objects: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
 impl Batch {
     fn with_foreign(&self, index: usize, field: Field, array: &ArrayRef) -> PyResult<Self> {
         let array = null_slots::filled(array).map_err(export_error)?;
-        let result = foreign_column::described(&field);
+        let result = colonnade_foreign::described(&field);
         self.put(index, field, result, array)
     }
 

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Time64MicrosecondType;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
-    StructArray, Time64MicrosecondArray, make_array,
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, Int32Array, StructArray,
 };
-use arrow_buffer::{Buffer, NullBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Fields, TimeUnit};
+use arrow_buffer::Buffer;
+use arrow_schema::{ArrowError, Field, Fields};
+use colonnade_foreign::arrow_type_name;
+use colonnade_foreign::numpy::{self, NestError};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrow::names::arrow_type_name;
 use crate::arrow::numpy_import;
 use crate::arrow::series;
 use crate::memory::foreign_buffer::copied;
@@ -46,7 +44,9 @@ impl ArrowColumn {
         };
         let Some((mut flat, shape)) = made else { return Ok(None) };
         if are_times {
-            let Some(made) = times(flat)? else { return Ok(None) };
+            let Some(made) = numpy::times(flat).map_err(|error| refused(&error))? else {
+                return Ok(None);
+            };
             flat = made;
         }
         let column = nested(flat, shape.get(1..).unwrap_or_default())?;
@@ -127,37 +127,10 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
 }
 
-/// Timedeltas since midnight as times of day; other values unchanged. None if a timedelta exceeds
-/// 64 bits of microseconds.
-fn times(array: ArrayRef) -> PyResult<Option<ArrayRef>> {
-    let (unit, micros) = match *array.data_type() {
-        DataType::Duration(TimeUnit::Second) => (TimeUnit::Microsecond, 1_000_000),
-        DataType::Duration(TimeUnit::Millisecond) => (TimeUnit::Microsecond, 1_000),
-        DataType::Duration(unit) => (unit, 1),
-        _ => return Ok(Some(array)),
-    };
-    let data = array.to_data().into_builder().data_type(DataType::Time64(unit)).build();
-    let array = data.map(make_array).map_err(|error| refused(&error))?;
-    if micros == 1 {
-        return Ok(Some(array));
-    }
-    let counts = array.as_primitive_opt::<Time64MicrosecondType>();
-    let counts = counts.map(|counts| counts.values().to_vec());
-    let counts = counts.and_then(|counts| numpy_import::multiplied(counts, micros));
-    Ok(counts.map(|counts| Arc::new(Time64MicrosecondArray::from_iter_values(counts)) as ArrayRef))
-}
-
-/// Wraps the values in lists of these lengths, the outermost first.
 fn nested(values: ArrayRef, lengths: &[usize]) -> PyResult<ArrayRef> {
-    lengths.iter().rev().try_fold(values, |values, length| {
-        let field = Arc::new(Field::new("item", values.data_type().clone(), true));
-        let rows = values.len().checked_div(*length).unwrap_or_default();
-        let length = i32::try_from(*length)?;
-        let lists = match length {
-            0 => return Err(PyValueError::new_err("a dimension of the array has length 0")),
-            _ => FixedSizeListArray::try_new_with_length(field, length, values, None, rows),
-        };
-        lists.map(|lists| Arc::new(lists) as ArrayRef).map_err(|error| refused(&error))
+    numpy::nested(values, lengths).map_err(|error| match error {
+        NestError::Length(error) => error.into(),
+        other => PyValueError::new_err(other.to_string()),
     })
 }
 
@@ -171,8 +144,5 @@ fn masked(array: &ArrayRef, mask: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
             hidden.len()
         )));
     }
-    let shown: NullBuffer = hidden.into_iter().map(|hidden| hidden == 0).collect();
-    let nulls = NullBuffer::union(Some(&shown), array.logical_nulls().as_ref());
-    let data = array.to_data().into_builder().nulls(nulls).build();
-    data.map(make_array).map_err(|error| refused(&error))
+    numpy::masked(array, &hidden).map_err(|error| refused(&error))
 }

@@ -5,16 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use colonnade_columnar::encode::{CastError, CellError, EncodeOptions, RowEncoder, TargetColumn};
 use colonnade_columnar::{Type, Types};
+use colonnade_foreign::{Batches, Fault, arrow_type_name, batch_of_rows, sql_type};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
-use crate::arrow::create_types;
-use crate::arrow::import::{BatchStream, Fault, record_batch, take_array};
-use crate::arrow::names::arrow_type_name;
+use crate::arrow::import::{self, take_array, take_batches};
 use crate::batch::Batch;
 use crate::copy::column::ArrowColumn;
 use crate::errors;
@@ -26,20 +25,6 @@ pub(crate) struct ArrowSource {
     schema: SchemaRef,
     /// `None` once an encoder has taken them.
     batches: Mutex<Option<Batches>>,
-}
-
-enum Batches {
-    Made(VecDeque<RecordBatch>),
-    Stream(BatchStream),
-}
-
-impl Batches {
-    fn next(&mut self) -> Result<Option<RecordBatch>, Fault> {
-        match self {
-            Self::Made(batches) => Ok(batches.pop_front()),
-            Self::Stream(stream) => stream.next().transpose(),
-        }
-    }
 }
 
 impl ArrowSource {
@@ -57,7 +42,7 @@ impl ArrowSource {
     /// Imports the stream of an "arrow_array_stream" capsule.
     #[staticmethod]
     fn from_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
-        let stream = BatchStream::take(capsule)?;
+        let stream = take_batches(capsule)?;
         Ok(Self::new(stream.schema(), Batches::Stream(stream)))
     }
 
@@ -69,12 +54,8 @@ impl ArrowSource {
     ) -> PyResult<Self> {
         let py = schema_capsule.py();
         let (field, rows) = take_array(schema_capsule, array_capsule)?;
-        let fields = match field.data_type() {
-            DataType::Struct(fields) => fields.clone(),
-            _ => Fields::empty(),
-        };
-        let batch = record_batch(&Arc::new(Schema::new(fields)), &rows);
-        batch.map(Self::of_batch).map_err(|error| Fault::from(error).exception(py))
+        let batch = batch_of_rows(&field, &rows);
+        batch.map(Self::of_batch).map_err(|fault| import::exception(py, &fault))
     }
 
     /// Imports arrays as columns, each from the result of its `__arrow_c_array__`.
@@ -133,7 +114,7 @@ impl ArrowSource {
     fn sql_type(&self, py: Python<'_>, index: usize) -> PyResult<String> {
         let field = self.schema.fields().get(index);
         let field = field.ok_or_else(|| PyIndexError::new_err("column index out of range"))?;
-        create_types::sql_type(field).map_err(|reason| {
+        sql_type(field).map_err(|reason| {
             let text = format!("column {:?} cannot be made: {reason}", field.name());
             errors::of_class(py, "SchemaError", &text)
         })
@@ -196,7 +177,7 @@ impl Failure {
         match self {
             Self::Cast(error) => errors::of_class(py, "EncodeError", &error.to_string()),
             Self::Cell(error) => errors::of_class(py, "EncodeError", &error.to_string()),
-            Self::Source(fault) => fault.exception(py),
+            Self::Source(fault) => import::exception(py, &fault),
             Self::Before => PyRuntimeError::new_err("the previous chunk failed; abort the COPY"),
             Self::Busy => PyRuntimeError::new_err("another thread is making a chunk"),
         }
@@ -242,7 +223,7 @@ impl State {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
         match &mut self.batches {
-            Some(batches) => batches.next().map_err(Failure::Source),
+            Some(batches) => batches.next_batch().map_err(Failure::Source),
             None => Ok(None),
         }
     }

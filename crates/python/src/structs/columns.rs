@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
 use super::definition::Definition;
 use super::instance::Instance;
-use crate::arrow::import::BatchStream;
+use crate::arrow::import;
 use crate::batch::{self, Batch};
 use crate::class_names;
 use crate::formats::foreign;
@@ -124,11 +124,11 @@ impl Definition {
                     self.name
                 )));
             };
-            crate::arrow::import::check_by_owner(source)?;
+            import::check_by_owner(source)?;
             let capsule = export.call0()?.cast_into::<PyCapsule>()?;
-            let mut stream = BatchStream::take(&capsule)?;
-            while let Some(batch) = py.detach(|| stream.next()) {
-                let batch = batch.map_err(|fault| fault.exception(py))?;
+            let mut stream = import::take_batches(&capsule)?;
+            while let Some(batch) = py.detach(|| stream.next_batch()) {
+                let batch = batch.map_err(|fault| import::exception(py, &fault))?;
                 parts.push(self.packed(py, &Source::of_batch(&batch))?);
             }
         }

@@ -3,13 +3,13 @@
 use arrow_array::Array;
 use arrow_schema::DataType;
 use colonnade_columnar::{Kind, Type, Value, column_value, value_of};
+use colonnade_foreign::arrow_type_name;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::{Maker, to_python};
 use crate::arrow::moments;
-use crate::arrow::names::arrow_type_name;
 use crate::types::codecs::Codecs;
 
 /// Every value of a column as a Python object, None for NULL: as rows have it, if the column's

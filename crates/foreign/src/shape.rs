@@ -119,3 +119,82 @@ fn children(kind: &DataType) -> Vec<&DataType> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::ffi::to_ffi;
+    use arrow_array::types::Int32Type;
+    use arrow_array::{
+        Array, DictionaryArray, Int32Array, LargeStringArray, ListArray, StringArray,
+        StringViewArray, StructArray,
+    };
+    use arrow_schema::{DataType, Field};
+
+    use super::check;
+
+    fn refusal(array: &dyn Array, kind: &DataType) -> Option<String> {
+        let (array, _) = to_ffi(&array.to_data()).unwrap();
+        check(&array, kind).err().map(|error| error.to_string())
+    }
+
+    fn is_refused(array: &dyn Array, kind: &DataType, reason: &str) {
+        let told = refusal(array, kind).unwrap_or_else(|| panic!("{kind} was not refused"));
+        assert!(told.ends_with(reason), "{told}");
+    }
+
+    #[test]
+    fn arrays_have_the_structure_of_their_types() {
+        let numbers = Int32Array::from(vec![Some(1), None]);
+        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1)]), None]);
+        let keyed: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+        let field = Arc::new(Field::new("a", DataType::Int32, true));
+        let rows = StructArray::from(vec![(field, Arc::new(numbers.clone()) as _)]);
+        let views = StringViewArray::from(vec!["short", "a text that is too long for a view"]);
+        let arrays: [&dyn Array; 8] = [
+            &numbers,
+            &numbers.slice(1, 1),
+            &StringArray::from(Vec::<&str>::new()),
+            &LargeStringArray::from(vec!["a"]),
+            &lists,
+            &keyed,
+            &rows,
+            &views,
+        ];
+        for array in arrays {
+            assert_eq!(refusal(array, array.data_type()), None, "{}", array.data_type());
+        }
+    }
+
+    #[test]
+    fn another_number_of_buffers_is_refused() {
+        let texts = StringArray::from(vec!["a"]);
+        is_refused(&texts, &DataType::Int32, "it has 3 buffers instead of 2");
+        let numbers = Int32Array::from(vec![1]);
+        is_refused(&numbers, &DataType::Utf8View, "it has 2 buffers instead of 2");
+        is_refused(&numbers, &DataType::Null, "it has 2 buffers instead of 0");
+    }
+
+    #[test]
+    fn another_number_of_children_is_refused() {
+        let field = Field::new("a", DataType::Int32, true);
+        let one = StructArray::from(vec![(
+            Arc::new(field.clone()),
+            Arc::new(Int32Array::from(vec![1])) as _,
+        )]);
+        let two = DataType::Struct(vec![field.clone(), field.clone()].into());
+        is_refused(&one, &two, "it has 1 children instead of 2");
+        // A child is checked, too.
+        let texts = DataType::Struct(vec![Field::new("a", DataType::Utf8, true)].into());
+        is_refused(&one, &texts, "not of the type Utf8: it has 2 buffers instead of 3");
+    }
+
+    #[test]
+    fn a_dictionary_belongs_to_its_type() {
+        let keyed: DictionaryArray<Int32Type> = ["a"].into_iter().collect();
+        is_refused(&keyed, &DataType::Int32, "it has a dictionary");
+        let kind = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        is_refused(&Int32Array::from(vec![1]), &kind, "it has no dictionary");
+    }
+}

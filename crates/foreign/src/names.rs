@@ -5,7 +5,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use colonnade_columnar::CellEncoding;
 
 /// The name of a type.
-pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
+pub fn arrow_type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Boolean => "bool".to_owned(),
         DataType::Timestamp(unit, None) => format!("timestamp[{}]", unit_name(*unit)),
@@ -78,9 +78,64 @@ fn map_name(entries: &Field, keys_sorted: bool) -> String {
 }
 
 /// The name of a field's type as in pyarrow; for cells, as in NumPy.
-pub(crate) fn field_type_name(field: &Field) -> String {
+pub fn field_type_name(field: &Field) -> String {
     match (CellEncoding::of(field), field.data_type()) {
         (Some(encoding), DataType::FixedSizeBinary(width)) => encoding.dtype(*width),
         (_, data_type) => arrow_type_name(data_type),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+
+    use super::{arrow_type_name, field_type_name};
+
+    #[test]
+    fn names_are_those_of_pyarrow() {
+        let item = Arc::new(Field::new("item", DataType::Int16, false));
+        for (data_type, expected) in [
+            (DataType::Boolean, "bool"),
+            (DataType::Float64, "float64"),
+            (DataType::Utf8, "utf8"),
+            (DataType::Date32, "date32"),
+            (DataType::Timestamp(TimeUnit::Millisecond, None), "timestamp[ms]"),
+            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, UTC]"),
+            (DataType::Duration(TimeUnit::Nanosecond), "duration[ns]"),
+            (DataType::Interval(IntervalUnit::MonthDayNano), "month_day_nano_interval"),
+            (DataType::Decimal128(5, -2), "decimal128(5, -2)"),
+            (DataType::List(Arc::clone(&item)), "list<item: int16 not null>"),
+            (DataType::FixedSizeList(item, 3), "fixed_size_list<item: int16 not null>[3]"),
+            (
+                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+                "dictionary<values=utf8, indices=int32, ordered=0>",
+            ),
+        ] {
+            assert_eq!(arrow_type_name(&data_type), expected);
+        }
+    }
+
+    #[test]
+    fn a_map_names_unusual_fields() {
+        let of = |key: &str, entries: &str, sorted| {
+            let fields = vec![
+                Field::new(key, DataType::Utf8, false),
+                Field::new("value", DataType::Int8, true),
+            ];
+            let entries = Field::new(entries, DataType::Struct(fields.into()), false);
+            arrow_type_name(&DataType::Map(Arc::new(entries), sorted))
+        };
+        assert_eq!(of("key", "entries", false), "map<utf8, int8>");
+        assert_eq!(of("k", "kv", true), "map<utf8 ('k'), int8, keys_sorted ('kv')>");
+        let odd = Field::new("entries", DataType::Int8, false);
+        assert_eq!(arrow_type_name(&DataType::Map(Arc::new(odd), false)), "map");
+    }
+
+    #[test]
+    fn a_field_without_cells_has_the_name_of_its_type() {
+        let field = Field::new("a", DataType::FixedSizeBinary(4), true);
+        assert_eq!(field_type_name(&field), "fixed_size_binary[4]");
     }
 }

@@ -7,25 +7,49 @@
 //! thread asks the [`Interpreter`] for stacks, and the [`Cause`] is named by what the kernel has
 //! counted for the loop's thread in the meantime.
 //!
+//! On all systems, [`lanes`] records what tasks do, and a [`Stopwatch`] times the phases of calls.
+//!
 //! The crate knows neither Python nor PostgreSQL.
 
+#[cfg(target_os = "linux")]
 mod cases;
+#[cfg(target_os = "linux")]
 mod cause;
+#[cfg(target_os = "linux")]
 mod decoding;
+#[cfg(target_os = "linux")]
 mod eventfd;
+#[cfg(target_os = "linux")]
 mod histogram;
+pub mod lanes;
+#[cfg(target_os = "linux")]
 mod pauses;
+#[cfg(target_os = "linux")]
 mod photographer;
+#[cfg(target_os = "linux")]
 mod pulse;
+#[cfg(target_os = "linux")]
 mod selects;
+mod stopwatch;
+#[cfg(target_os = "linux")]
 mod thread_clock;
+#[cfg(target_os = "linux")]
 mod watch;
+#[cfg(target_os = "linux")]
 mod watchdog;
 
+#[cfg(target_os = "linux")]
 pub use cause::{Cause, Evidence};
+#[cfg(target_os = "linux")]
 pub use decoding::note_decoding;
+#[cfg(target_os = "linux")]
 pub use histogram::DurationHistogram;
+#[cfg(target_os = "linux")]
 pub use photographer::{Interpreter, Look, Sight};
+#[cfg(target_os = "linux")]
 pub use pulse::Totals;
+pub use stopwatch::{Stopwatch, Timing};
+#[cfg(target_os = "linux")]
 pub use watch::{Settings, Watch};
+#[cfg(target_os = "linux")]
 pub use watchdog::{Stack, Stall, Stalls};

@@ -5,8 +5,6 @@
 //! a switch stays cheap: why a task waited is asked of Python only after a long wait.
 
 mod columns;
-mod known_waits;
-mod record;
 mod traced;
 
 use pyo3::prelude::*;
@@ -14,7 +12,7 @@ use pyo3::types::PyTuple;
 
 /// Fills the module `lanes`.
 pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("KINDS", PyTuple::new(module.py(), record::KINDS)?)?;
+    module.add("KINDS", PyTuple::new(module.py(), colonnade_watch::lanes::KINDS)?)?;
     module.add_class::<traced::Recorder>()?;
     module.add_class::<traced::TracedCoroutine>()?;
     module.add_function(wrap_pyfunction!(columns::batch_of_lists, module)?)?;

@@ -21,6 +21,7 @@ use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
 use colonnade_session::{CacheLimits, Event, Session as CoreSession, Startup};
+use colonnade_watch::Stopwatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -29,7 +30,7 @@ pub(crate) use self::many::ManyArguments;
 pub(crate) use self::query::column_sink;
 use crate::errors;
 use crate::memory::buffer::ReceiveWindow;
-use crate::observe::stopwatch::{QueryTiming, Stopwatch};
+use crate::observe::stopwatch::QueryTiming;
 use crate::rows::RowPlans;
 use crate::session::conninfo::ConnInfo;
 use crate::session::sink::RowSink;
@@ -301,7 +302,7 @@ impl Session {
     /// The timing of the last call; None before the first one. `pool_wait` is the time it waited
     /// for a connection, in seconds.
     fn timing(&self, py: Python<'_>, pool_wait: f64) -> PyResult<Option<QueryTiming>> {
-        Ok(self.lock(py)?.stopwatch.timing(pool_wait))
+        Ok(self.lock(py)?.stopwatch.timing(pool_wait).map(QueryTiming))
     }
 
     /// Whether to go on reading; False holds the server back.

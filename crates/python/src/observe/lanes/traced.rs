@@ -1,19 +1,16 @@
 //! The coroutine between a task and its own one, and the recorder that it tells its steps.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use colonnade_watch::lanes::{self, LOOP_DELAY, Record, SLEEP, UNKNOWN};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-use super::known_waits::{KnownWaits, Place};
-use super::record::{LOOP_DELAY, Record, SLEEP, UNKNOWN};
-
-/// Loops round their timers up to the next millisecond, so a sleep may end as late as that, and
-/// then wait for its turn for another moment. In nanoseconds.
-const TIMER_ROUNDING: u64 = 2_000_000;
+type KnownWaits = lanes::KnownWaits<Py<PyAny>>;
+type Place = lanes::Place<Py<PyAny>>;
 
 /// Records what the tasks of one loop do. All times are in nanoseconds since it was made.
 ///
@@ -278,10 +275,7 @@ impl TracedCoroutine {
         } else {
             recorder.explained(py, self, &wait, now)?
         };
-        let over = over.clamp(wait.since, now);
-        let mut record = recorder.record();
-        record.add(self.lane, kind, wait.since, over);
-        record.add(self.lane, LOOP_DELAY, over, now);
+        recorder.record().add_wait(self.lane, kind, wait.since, over, now);
         Ok(())
     }
 
@@ -319,14 +313,8 @@ pub(super) fn end_of_sleep(frame: &Bound<'_, PyAny>, since: u64, now: u64) -> u6
     let py = frame.py();
     let locals = frame.getattr(intern!(py, "f_locals"));
     let delay = locals.and_then(|locals| locals.get_item(intern!(py, "delay")));
-    let Ok(delay) = delay.and_then(|delay| delay.extract::<f64>()) else { return now };
-    // A delay may be infinite.
-    let Ok(delay) = Duration::try_from_secs_f64(delay) else { return now };
-    let due = u128::from(since) + delay.as_nanos();
-    match u64::try_from(due) {
-        Ok(due) if now.saturating_sub(due) > TIMER_ROUNDING => due,
-        _ => now,
-    }
+    let delay = delay.and_then(|delay| delay.extract::<f64>());
+    delay.map_or(now, |delay| lanes::end_of_sleep(since, delay, now))
 }
 
 /// Where a coroutine is suspended, and the innermost coroutine that it awaits; None if that takes
@@ -341,17 +329,21 @@ fn place_of<'py>(coroutine: &Bound<'py, PyAny>, wait: &Wait) -> Option<(Place, B
         if place.is_full() || awaited.is_none() {
             return None;
         }
-        place.push(code);
+        push(&mut place, code);
     }
     // A generator, or a step of one, awaits something that only Python's collector knows.
     if awaited.get_type().name().ok()? != "FutureIter" {
         return None;
     }
-    place.push(wait.on.as_ref()?.bind(py).get_type().into_any());
+    push(&mut place, wait.on.as_ref()?.bind(py).get_type().into_any());
     if let Some(callback) = &wait.callback {
-        place.push(callback.bind(py).clone());
+        push(&mut place, callback.bind(py).clone());
     }
     Some((place, innermost))
+}
+
+fn push(place: &mut Place, object: Bound<'_, PyAny>) {
+    place.push(object.as_ptr().addr(), object.unbind());
 }
 
 /// The qualified name of the first function that a pending future calls when it is done.

@@ -1,7 +1,7 @@
 //! The record of a trace: intervals of lanes, in nanoseconds since the trace began.
 
 /// What a lane does during an interval, by number.
-pub(super) const KINDS: [&str; 14] = [
+pub const KINDS: [&str; 14] = [
     "running",
     "pool",
     "prepare",
@@ -18,18 +18,25 @@ pub(super) const KINDS: [&str; 14] = [
     "unknown",
 ];
 const RUNNING: u8 = 0;
-pub(super) const LOOP_DELAY: u8 = 7;
-pub(super) const SLEEP: u8 = 8;
+/// It was ready, and waited for its turn.
+pub const LOOP_DELAY: u8 = 7;
+/// It slept.
+pub const SLEEP: u8 = 8;
 const TASK: u8 = 10;
-pub(super) const UNKNOWN: u8 = 13;
+/// Nobody knows why it waited.
+pub const UNKNOWN: u8 = 13;
 
 /// One interval of a lane.
-#[derive(Clone, Copy)]
-pub(super) struct Interval {
-    pub(super) lane: u32,
-    pub(super) kind: u8,
-    pub(super) start: u64,
-    pub(super) end: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The number of the lane.
+    pub lane: u32,
+    /// One of [`KINDS`], by number.
+    pub kind: u8,
+    /// Its first moment.
+    pub start: u64,
+    /// The moment after its last one.
+    pub end: u64,
 }
 
 /// When a lane began, and its end if it has one.
@@ -39,8 +46,8 @@ struct Life {
 }
 
 /// The lane that runs.
-#[derive(Clone, Copy)]
-pub(super) struct Running {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Running {
     lane: u32,
     since: u64,
     /// Whether nobody tells when its step ends: it has ended when another lane's begins.
@@ -48,8 +55,9 @@ pub(super) struct Running {
 }
 
 /// Everything recorded of one loop.
-pub(super) struct Record {
-    pub(super) is_on: bool,
+pub struct Record {
+    /// Whether steps are recorded.
+    pub is_on: bool,
     limit: usize,
     running: Option<Running>,
     /// Whether a task is being made, which may begin at once, within another lane's step.
@@ -59,12 +67,15 @@ pub(super) struct Record {
     /// The end of the last step of any lane.
     last: u64,
     lives: Vec<Life>,
-    pub(super) intervals: Vec<Interval>,
-    pub(super) dropped: u64,
+    /// The intervals so far.
+    pub intervals: Vec<Interval>,
+    /// How many were not kept because of the limit.
+    pub dropped: u64,
 }
 
 impl Record {
-    pub(super) fn new(limit: usize) -> Self {
+    /// A record of at most so many intervals.
+    pub fn new(limit: usize) -> Self {
         Self {
             is_on: false,
             limit,
@@ -79,18 +90,18 @@ impl Record {
     }
 
     /// Whether there is no room for further intervals.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.intervals.len() >= self.limit
     }
 
     /// Ends the trace.
-    pub(super) fn stop(&mut self, now: u64) {
+    pub fn stop(&mut self, now: u64) {
         self.leave(None, now);
         self.is_on = false;
     }
 
     /// Adds an interval, or counts it as dropped.
-    pub(super) fn add(&mut self, lane: u32, kind: u8, start: u64, end: u64) {
+    pub fn add(&mut self, lane: u32, kind: u8, start: u64, end: u64) {
         if end <= start {
         } else if self.is_full() {
             self.dropped += 1;
@@ -99,36 +110,45 @@ impl Record {
         }
     }
 
+    /// Adds a wait since `since`, which was over at `over`, or so it was told; the rest was a wait
+    /// for the lane's turn.
+    pub fn add_wait(&mut self, lane: u32, kind: u8, since: u64, over: u64, now: u64) {
+        let over = over.clamp(since, now);
+        self.add(lane, kind, since, over);
+        self.add(lane, LOOP_DELAY, over, now);
+    }
+
     /// Begins a lane, and returns its number.
-    pub(super) fn open(&mut self, now: u64) -> u32 {
+    pub fn open(&mut self, now: u64) -> u32 {
         let lane = u32::try_from(self.lives.len()).unwrap_or(u32::MAX);
         self.lives.push(Life { began: now, ended: None });
         lane
     }
 
-    pub(super) fn close(&mut self, lane: u32, now: u64) {
+    /// Ends a lane, unless it has ended.
+    pub fn close(&mut self, lane: u32, now: u64) {
         if let Some(life) = self.lives.get_mut(lane as usize) {
             life.ended.get_or_insert(now);
         }
     }
 
     /// When a lane began and ended.
-    pub(super) fn life(&self, lane: u32) -> Option<(u64, Option<u64>)> {
+    pub fn life(&self, lane: u32) -> Option<(u64, Option<u64>)> {
         self.lives.get(lane as usize).map(|life| (life.began, life.ended))
     }
 
     /// The lane that runs now.
-    pub(super) fn running_lane(&self) -> Option<u32> {
+    pub fn running_lane(&self) -> Option<u32> {
         self.running.map(|running| running.lane)
     }
 
     /// Tells whether a task is being made, and returns what was told before.
-    pub(super) fn set_making(&mut self, is_making: bool) -> bool {
+    pub fn set_making(&mut self, is_making: bool) -> bool {
         std::mem::replace(&mut self.is_making, is_making)
     }
 
     /// Begins a step, and returns the step around it, which an eager task interrupts.
-    pub(super) fn enter(&mut self, lane: u32, now: u64) -> Option<Running> {
+    pub fn enter(&mut self, lane: u32, now: u64) -> Option<Running> {
         let outer = self.running.take();
         self.running = Some(Running { lane, since: now, is_open_ended: false });
         let outer = outer?;
@@ -143,7 +163,7 @@ impl Record {
     }
 
     /// Ends the step that runs, and goes on with the one around it.
-    pub(super) fn leave(&mut self, outer: Option<Running>, now: u64) {
+    pub fn leave(&mut self, outer: Option<Running>, now: u64) {
         if !self.is_on {
             // The trace was stopped within the step, and has ended it.
             return;
@@ -159,13 +179,13 @@ impl Record {
     }
 
     /// Begins a step whose end may not be told.
-    pub(super) fn enter_open_ended(&mut self, lane: u32, since: u64) {
+    pub fn enter_open_ended(&mut self, lane: u32, since: u64) {
         let _ = self.enter(lane, since);
         self.running = Some(Running { lane, since, is_open_ended: true });
     }
 
     /// Ends such a step if it still runs; returns when it ended.
-    pub(super) fn leave_open_ended(&mut self, lane: u32, now: u64) -> u64 {
+    pub fn leave_open_ended(&mut self, lane: u32, now: u64) -> u64 {
         if self.running_lane() == Some(lane) {
             self.leave(None, now);
             return now;
@@ -174,7 +194,7 @@ impl Record {
     }
 
     /// The end of the last step of any lane.
-    pub(super) fn last_end(&self) -> u64 {
+    pub fn last_end(&self) -> u64 {
         self.last
     }
 }

@@ -11,7 +11,7 @@ use colonnade_session::SinkError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-pub(crate) use self::plan::{RowPlan, RowPlans};
+pub(crate) use self::plan::RowPlan;
 use crate::errors;
 use crate::record::{RecordBlock, RowClass};
 use crate::types::codecs::Codecs;

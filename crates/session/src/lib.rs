@@ -12,12 +12,15 @@
 //! [`Sink`] of the running query.
 
 mod cancel_key;
+mod column_plans;
 pub mod conninfo;
 mod error;
 mod event;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod gathering;
+mod kept_rows;
 mod knowledge;
 mod lease;
 mod receive_buffer;
@@ -27,9 +30,12 @@ mod sink;
 mod statement;
 
 pub use cancel_key::CancelKey;
+pub use column_plans::ColumnPlans;
 pub use error::Error;
 pub use event::{Announcement, Completion, Event};
 pub use exchange::can_be_another;
+pub use gathering::{Gathering, ResultBatch};
+pub use kept_rows::{KeptRows, check_formats};
 pub use receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveWindow};
 pub use session::{Session, Startup};
 pub use sink::{ColumnSink, Sink, SinkError};

@@ -1,8 +1,7 @@
 //! A statement's plan for making rows: worked out once and kept as long as the statement, because
 //! the work takes as long as a query for one row.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use colonnade_columnar::{ResultColumn, Type};
 use colonnade_protocol::Format;
@@ -10,9 +9,6 @@ use pyo3::prelude::*;
 
 use crate::record::RecordNames;
 use crate::values::Maker;
-
-/// With fewer plans, those of dropped statements are not looked for.
-const PLANS_MIN: usize = 16;
 
 /// How a statement's rows become records.
 pub(crate) struct RowPlan {
@@ -43,40 +39,5 @@ impl RowPlan {
     /// The format to request for each column.
     pub(crate) fn formats(&self) -> Vec<Format> {
         self.columns.iter().map(|column| column.pg_type.format()).collect()
-    }
-}
-
-/// A session's plans, by the address of their columns.
-///
-/// Plans of dropped statements are removed whenever the number of plans has doubled, so it stays in
-/// proportion to the statements in use.
-#[derive(Default)]
-pub(crate) struct RowPlans {
-    plans: HashMap<usize, (Weak<[ResultColumn]>, Arc<RowPlan>)>,
-    remove_at: usize,
-}
-
-impl RowPlans {
-    /// The plan for a statement's columns.
-    pub(crate) fn find(
-        &mut self,
-        py: Python<'_>,
-        columns: &Arc<[ResultColumn]>,
-    ) -> PyResult<Arc<RowPlan>> {
-        // The weak reference keeps the allocation, so the address is not reused.
-        let address = Arc::as_ptr(columns).cast::<ResultColumn>().addr();
-        if columns.is_empty() {
-            return Ok(Arc::new(RowPlan::new(py, columns)?));
-        }
-        if let Some((_, plan)) = self.plans.get(&address) {
-            return Ok(Arc::clone(plan));
-        }
-        if self.plans.len() >= self.remove_at {
-            self.plans.retain(|_, (columns, _)| columns.strong_count() > 0);
-            self.remove_at = PLANS_MIN.max(2 * self.plans.len());
-        }
-        let plan = Arc::new(RowPlan::new(py, columns)?);
-        self.plans.insert(address, (Arc::downgrade(columns), Arc::clone(&plan)));
-        Ok(plan)
     }
 }

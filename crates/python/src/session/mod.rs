@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
-use colonnade_session::{CacheLimits, Event, Session as CoreSession, Startup};
+use colonnade_session::{CacheLimits, ColumnPlans, Event, Session as CoreSession, Startup};
 use colonnade_watch::Stopwatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -31,7 +31,7 @@ pub(crate) use self::query::column_sink;
 use crate::errors;
 use crate::memory::buffer::ReceiveWindow;
 use crate::observe::stopwatch::QueryTiming;
-use crate::rows::RowPlans;
+use crate::rows::RowPlan;
 use crate::session::conninfo::ConnInfo;
 use crate::session::sink::RowSink;
 use crate::types::codecs::{Codecs, Dates, NaiveMoments};
@@ -53,7 +53,7 @@ struct Inner {
     core: Core,
     /// Users' codecs in place of types' own conversions.
     codecs: Arc<Codecs>,
-    row_plans: RowPlans,
+    row_plans: ColumnPlans<RowPlan>,
     /// `START`.
     since: Instant,
     stopwatch: Stopwatch,
@@ -217,7 +217,7 @@ impl Session {
         let naive_moments =
             if refuses_naive_moments { NaiveMoments::Refused } else { NaiveMoments::Local };
         let codecs = Arc::new(Codecs::without_functions(naive_moments));
-        let row_plans = RowPlans::default();
+        let row_plans = ColumnPlans::default();
         let (since, stopwatch) = (*START, Stopwatch::default());
         let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });
         let (is_inherited, is_cut_off) = (AtomicBool::new(false), AtomicBool::new(false));

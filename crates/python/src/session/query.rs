@@ -13,7 +13,7 @@ use super::Session;
 use crate::held::HeldSink;
 use crate::parameters::Taken;
 use crate::record::RowClass;
-use crate::rows::RecordSink;
+use crate::rows::{RecordSink, RowPlan};
 use crate::session::sink::RowSink;
 use crate::session::statement::Statement;
 use crate::{errors, parameters};
@@ -29,7 +29,7 @@ impl Session {
         let class = RowClass::of(py, record_class)?;
         let columns = Arc::clone(&statement.columns);
         let mut inner = self.lock(py)?;
-        let plan = inner.row_plans.find(py, &columns)?;
+        let plan = inner.row_plans.find(&columns, |columns| RowPlan::new(py, columns))?;
         let codecs = Arc::clone(&inner.codecs);
         Ok(RowSink::Records(RecordSink::new(py, columns, plan, codecs, class)))
     }
@@ -183,7 +183,7 @@ impl Session {
         let columns = Arc::clone(&statement.statement.columns);
         let sink = {
             let mut inner = self.lock(py)?;
-            let plan = inner.row_plans.find(py, &columns)?;
+            let plan = inner.row_plans.find(&columns, |columns| RowPlan::new(py, columns))?;
             HeldSink::new(py, columns, plan, Arc::clone(&inner.codecs), class, makes_rows)
         };
         self.query(py, statement, arguments, 0, RowSink::Held(sink))

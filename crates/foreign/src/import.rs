@@ -12,6 +12,7 @@ use arrow_array::{
 };
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use colonnade_columnar::encode::BatchSource;
 use colonnade_columnar::joined;
 
 use crate::fault::Fault;
@@ -211,9 +212,10 @@ pub enum Batches {
     Stream(BatchStream),
 }
 
-impl Batches {
-    /// The next batch; None after the last one.
-    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, Fault> {
+impl BatchSource for Batches {
+    type Error = Fault;
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Fault> {
         match self {
             Self::Made(batches) => Ok(batches.pop_front()),
             Self::Stream(stream) => stream.next_batch().transpose(),

@@ -16,6 +16,7 @@
 mod array_parameter;
 mod bytes;
 mod cells;
+mod chunks;
 mod decimal;
 mod error;
 mod figures;
@@ -34,6 +35,7 @@ mod text_form;
 use std::ops::Range;
 
 pub use array_parameter::{ArrayParameterError, array_parameter};
+pub use chunks::{BatchSource, ChunkError, CopyChunks};
 pub use error::{CastError, CellError};
 pub use plan::{column_encoder, copied_encoder};
 pub use rows::{RowEncoder, TargetColumn};

@@ -6,6 +6,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{Int32Array, RecordBatchIterator, StringArray, record_batch};
 use arrow_buffer::Buffer;
+use colonnade_columnar::encode::BatchSource as _;
 
 use super::*;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
-use colonnade_columnar::encode::{CastError, CellError, EncodeOptions, RowEncoder, TargetColumn};
+use colonnade_columnar::encode::{ChunkError, CopyChunks, EncodeOptions, TargetColumn};
 use colonnade_columnar::{Type, Types};
 use colonnade_foreign::{Batches, Fault, arrow_type_name, batch_of_rows, sql_type};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -129,111 +129,26 @@ pub(crate) struct CopyEncoder {
 }
 
 struct State {
-    /// `None` once the source is exhausted.
-    batches: Option<Batches>,
-    /// Whether another source will follow.
-    more: bool,
-    targets: Vec<TargetColumn>,
-    options: EncodeOptions,
-    /// The batch being written.
-    rows: Option<RowEncoder>,
-    /// The number of rows in the batches before it.
-    rows_before: u64,
-    progress: Progress,
+    chunks: CopyChunks<Batches>,
     /// The memory of the previous chunk.
     chunk: Vec<u8>,
 }
 
-/// The progress of a COPY.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    Before,
-    Within,
-    Ended,
-    /// An error or a panic interrupted it.
-    Failed,
-}
-
 /// The reason why no chunk was made.
 enum Failure {
-    Cast(CastError),
-    Cell(Box<CellError>),
-    /// The batch is invalid, or its producer failed.
-    Source(Fault),
-    /// The previous chunk failed.
-    Before,
+    Chunk(ChunkError<Fault>),
     /// Another thread is making a chunk.
     Busy,
-}
-
-impl From<Box<CellError>> for Failure {
-    fn from(error: Box<CellError>) -> Self {
-        Self::Cell(error)
-    }
 }
 
 impl Failure {
     fn exception(self, py: Python<'_>) -> PyErr {
         match self {
-            Self::Cast(error) => errors::of_class(py, "EncodeError", &error.to_string()),
-            Self::Cell(error) => errors::of_class(py, "EncodeError", &error.to_string()),
-            Self::Source(fault) => import::exception(py, &fault),
-            Self::Before => PyRuntimeError::new_err("the previous chunk failed; abort the COPY"),
+            Self::Chunk(ChunkError::Source(fault)) => import::exception(py, &fault),
+            Self::Chunk(error @ ChunkError::Before) => PyRuntimeError::new_err(error.to_string()),
+            Self::Chunk(error) => errors::of_class(py, "EncodeError", &error.to_string()),
             Self::Busy => PyRuntimeError::new_err("another thread is making a chunk"),
         }
-    }
-}
-
-impl State {
-    /// Appends a chunk; `false` if this source is exhausted.
-    fn append(&mut self, chunk: &mut Vec<u8>, limit_bytes: usize) -> Result<bool, Failure> {
-        let start = chunk.len();
-        match self.progress {
-            Progress::Before => RowEncoder::header(chunk),
-            Progress::Within => {}
-            Progress::Ended => return Ok(false),
-            Progress::Failed => return Err(Failure::Before),
-        }
-        self.progress = Progress::Failed;
-        loop {
-            let room = (start + limit_bytes).saturating_sub(chunk.len());
-            if room == 0 {
-                break;
-            }
-            if let Some(rows) = &mut self.rows {
-                if !rows.append(chunk, room)? {
-                    self.rows_before += rows.rows_done() as u64;
-                    self.rows = None;
-                }
-            } else if let Some(batch) = self.next_batch()? {
-                self.rows = Some(self.row_encoder(&batch).map_err(Failure::Cast)?);
-            } else {
-                self.batches = None;
-                if !self.more {
-                    RowEncoder::trailer(chunk);
-                    self.progress = Progress::Ended;
-                    return Ok(true);
-                }
-                break;
-            }
-        }
-        self.progress = Progress::Within;
-        Ok(chunk.len() > start)
-    }
-
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
-        match &mut self.batches {
-            Some(batches) => batches.next_batch().map_err(Failure::Source),
-            None => Ok(None),
-        }
-    }
-
-    fn row_encoder(&self, batch: &RecordBatch) -> Result<RowEncoder, CastError> {
-        RowEncoder::new(&self.targets, batch, &self.options, self.rows_before)
-    }
-
-    fn rows_done(&self) -> u64 {
-        self.rows_before + self.rows.as_ref().map_or(0, |rows| rows.rows_done() as u64)
     }
 }
 
@@ -273,16 +188,8 @@ impl CopyEncoder {
         nat_as_null: bool,
         more: bool,
     ) -> PyResult<Self> {
-        let state = State {
-            batches: None,
-            more,
-            targets: Vec::new(),
-            options: EncodeOptions { nan_as_null, nat_as_null },
-            rows: None,
-            rows_before: 0,
-            progress: Progress::Before,
-            chunk: Vec::new(),
-        };
+        let options = EncodeOptions { nan_as_null, nat_as_null };
+        let state = State { chunks: CopyChunks::new(options, more), chunk: Vec::new() };
         let this = Self { state: Mutex::new(state), rows_done: AtomicU64::new(0) };
         this.take(py, source, target_columns(targets)?)?;
         Ok(this)
@@ -296,7 +203,7 @@ impl CopyEncoder {
     /// Ends the data: the next chunk is the last one.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
-        state.more = false;
+        state.chunks.finish();
         Ok(())
     }
 
@@ -339,9 +246,9 @@ impl CopyEncoder {
         // or without the interpreter.
         let made = py.detach(|| {
             let mut state = self.try_lock().ok_or(Failure::Busy)?;
-            let made = state.append(chunk, limit_bytes.max(1));
-            self.rows_done.store(state.rows_done(), Ordering::Relaxed);
-            made
+            let made = state.chunks.append(chunk, limit_bytes.max(1));
+            self.rows_done.store(state.chunks.rows_done(), Ordering::Relaxed);
+            made.map_err(Failure::Chunk)
         });
         made.map_err(|failure| failure.exception(py))
     }
@@ -354,16 +261,14 @@ impl CopyEncoder {
         targets: Vec<TargetColumn>,
     ) -> PyResult<()> {
         let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
-        if state.batches.is_some() {
+        if !state.chunks.is_exhausted() {
             return Err(errors::interface(py, "the previous source is not exhausted yet"));
         }
-        let empty = RecordBatch::new_empty(Arc::clone(&source.schema));
-        RowEncoder::new(&targets, &empty, &state.options, 0)
-            .map_err(|error| Failure::Cast(error).exception(py))?;
+        let checked = state.chunks.check(&source.schema, &targets);
+        checked.map_err(|error| errors::of_class(py, "EncodeError", &error.to_string()))?;
         let batches = source.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let batches = batches.ok_or_else(|| errors::interface(py, "the source was read before"))?;
-        state.batches = Some(batches);
-        state.targets = targets;
+        state.chunks.take(batches, targets);
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //!   type in [`types::TYPES`].
 //! * [`Value`] is the neutral value of rows (decoded) and of parameters (encoded).
 //! * [`encode`] is the way back: Arrow arrays to the cells of COPY and of array parameters.
+//! * [`given`] is about values before they are encoded: shape, place, units of time, limits.
 //! * [`export`] changes the layout of strings for a consumer without copying their bytes.
 //!
 //! Four rules hold everywhere. The server's bytes give a value or a [`DecodeError`] that names
@@ -32,6 +33,7 @@ mod dictionary_keys;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+pub mod given;
 mod inexact;
 mod interval_text;
 mod joined;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use colonnade_columnar::encode::{ArrayParameterError, EncodeOptions, array_parameter};
+use colonnade_columnar::given::{Step, indices};
 use colonnade_columnar::{Kind, Shape, Type};
 use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
@@ -12,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::plain::check_array_elements;
-use super::refusal::{Refusal, Step, indices};
+use super::refusal::Refusal;
 use super::scalars::is_foreign;
 use crate::arrow::import::check_by_owner;
 use crate::arrow::numpy_import;

@@ -1,32 +1,20 @@
 //! Dates, times and intervals.
 
-use colonnade_columnar::calendar::{Civil, DAY_US, civil_from_days};
-use colonnade_columnar::{Sign, Value};
+use colonnade_columnar::{Sign, Value, given};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTzInfoAccess};
 
 use super::expected;
 use crate::types::codecs::Dates;
-use crate::values::times::{self, Clock, Unit};
+use crate::values::times::{self, Clock, Unit, refused};
 
-/// The sign of the infinity that the first and the last date stand for in asyncpg.
-fn infinite_day(days: i64) -> Option<Sign> {
-    match civil_from_days(days) {
-        Civil { year: 9999, month: 12, day: 31 } => Some(Sign::Positive),
-        Civil { year: 1, month: 1, day: 1 } => Some(Sign::Negative),
-        _ => None,
-    }
-}
-
-/// As `infinite_day`, for a datetime without a time zone.
+/// The sign of the infinity that a datetime without a time zone stands for in asyncpg.
 fn infinite_moment(moment: &Bound<'_, PyDateTime>, dates: Dates) -> Option<Sign> {
     if dates == Dates::Exact || moment.get_tzinfo().is_some() {
         return None;
     }
-    let sign = infinite_day(times::day(moment))?;
-    let outermost = if sign == Sign::Positive { DAY_US - 1 } else { 0 };
-    (times::clock_us(moment) == outermost).then_some(sign)
+    given::infinite_moment(times::day(moment), times::clock_us(moment))
 }
 
 pub(super) fn date<'a>(argument: &Bound<'_, PyAny>, dates: Dates) -> PyResult<Value<'a>> {
@@ -36,7 +24,7 @@ pub(super) fn date<'a>(argument: &Bound<'_, PyAny>, dates: Dates) -> PyResult<Va
         && times::has_own_year(date)?
     {
         let days = times::day(date);
-        return Ok(match infinite_day(days) {
+        return Ok(match given::infinite_day(days) {
             Some(sign) => Value::DateInfinity(sign),
             // With a year of four digits, the number of days fits in 32 bits.
             None => Value::Date(days as i32),
@@ -58,7 +46,7 @@ pub(super) fn time<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         // The elements of NumPy's time columns: the time since midnight.
         Err(_) => match times::duration(argument)? {
             Some(since_midnight) if !argument.is_instance_of::<PyDelta>() => {
-                Ok(Value::Time(since_midnight.whole(Unit::MICROS)?))
+                Ok(Value::Time(since_midnight.whole(Unit::MICROS).map_err(refused)?))
             }
             _ => expected("a datetime.time", argument),
         },
@@ -96,7 +84,9 @@ pub(super) fn timestamp<'a>(argument: &Bound<'_, PyAny>, dates: Dates) -> PyResu
         }
     }
     match times::moment(argument, Clock::Own)? {
-        Some(moment) => Ok(Value::Timestamp(moment.whole_since_epoch(Unit::MICROS)?)),
+        Some(moment) => {
+            Ok(Value::Timestamp(moment.whole_since_epoch(Unit::MICROS).map_err(refused)?))
+        }
         None => expected("a datetime.datetime", argument),
     }
 }
@@ -132,7 +122,9 @@ pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>, dates: Dates) -> PyR
         return Ok(Value::TimestampInfinity(sign));
     }
     match times::moment(argument, Clock::UtcOfLocal)? {
-        Some(moment) => Ok(Value::TimestampTz(moment.whole_since_epoch(Unit::MICROS)?)),
+        Some(moment) => {
+            Ok(Value::TimestampTz(moment.whole_since_epoch(Unit::MICROS).map_err(refused)?))
+        }
         None => expected("a datetime.datetime", argument),
     }
 }
@@ -145,21 +137,13 @@ pub(super) fn interval<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     let Some(duration) = times::duration(argument)? else {
         return expected("a datetime.timedelta", argument);
     };
-    let too_many = |_| PyValueError::new_err("value is outside of an interval's 32 bits");
-    let part = |times: i128| i32::try_from(duration.count * times).map_err(too_many);
-    let (mut months, mut days, mut micros) = (0, 0, 0);
-    match duration.unit {
-        Unit::YEARS => months = part(12)?,
-        Unit::MONTHS => months = part(1)?,
-        Unit::WEEKS => days = part(7)?,
-        Unit::DAYS => days = part(1)?,
-        _ if argument.is_instance_of::<PyDelta>() => {
-            // As Python counts: only the days are negative.
-            let whole = duration.whole_of_any_size(Unit::MICROS)?;
-            days = i32::try_from(whole.div_euclid(DAY_US.into())).map_err(too_many)?;
-            micros = whole.rem_euclid(DAY_US.into()) as i64;
-        }
-        _ => micros = duration.whole(Unit::MICROS)?,
-    }
-    Ok(Value::Interval { months, days, micros })
+    let is_of_python = argument.is_instance_of::<PyDelta>();
+    let is_calendar =
+        matches!(duration.unit, Unit::YEARS | Unit::MONTHS | Unit::WEEKS | Unit::DAYS);
+    let interval = if is_of_python && !is_calendar {
+        duration.interval_of_days()
+    } else {
+        duration.interval()
+    };
+    interval.map_err(refused)
 }

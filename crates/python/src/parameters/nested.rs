@@ -1,6 +1,7 @@
 //! Values made of values of other types: arrays, composites, ranges.
 
-use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
+use colonnade_columnar::given::{self, ArrayShape, Containers, Parts, ShapeError, Step};
+use colonnade_columnar::{Attribute, Kind, List, Range, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyByteArray, PyBytes, PyDate, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMemoryView, PySet,
@@ -9,17 +10,13 @@ use pyo3::types::{
 
 use super::arrays::check_zone;
 use super::plain::check_array_elements;
-use super::refusal::{ChangedError, Refusal, Step, answered, brackets, expected};
+use super::refusal::{ChangedError, Refusal, answered, expected};
 use super::{is_null, to_value};
 use crate::arrow::numpy_import;
 use crate::record::is_record;
 use crate::shown::shown;
 use crate::types::codecs::Codecs;
-use crate::values::{EPOCH_DAYS, classes};
-use colonnade_columnar::calendar::DAY_US;
-
-/// The maximum number of dimensions of a PostgreSQL array.
-const DIMENSIONS_MOST: usize = 6;
+use crate::values::classes;
 
 /// A value within another, which does not borrow from its Python object.
 fn part(
@@ -33,60 +30,24 @@ fn part(
     to_value(pg_type, codecs, object).map(Value::into_owned)
 }
 
-/// The Python form of a type's values, which decides how a sequence within an array is read.
-#[derive(Clone, Copy)]
-enum Elements {
-    /// Values are never sequences: every list, tuple or other container is a dimension.
-    Plain,
-    /// Strings of bytes or bits, and mappings: lists and tuples are dimensions.
-    Containers,
-    /// A tuple is a value: lists are dimensions, as in asyncpg.
-    Tuples,
-    /// A list may be a value, too: lists of lists are dimensions.
-    Lists,
-}
-
-impl Elements {
-    fn of(element: &Type) -> Self {
-        match &element.bare().shape {
-            Shape::Array(_) | Shape::Multirange(_) => Self::Lists,
-            Shape::Scalar(line) => match line.kind {
-                Kind::Floats => Self::Lists,
-                Kind::Bytes | Kind::Bits | Kind::Map | Kind::Network => Self::Containers,
-                Kind::Point
-                | Kind::Line
-                | Kind::LineSegment
-                | Kind::Box
-                | Kind::Circle
-                | Kind::Path
-                | Kind::Polygon
-                | Kind::Tid
-                | Kind::Snapshot => Self::Tuples,
-                _ => Self::Plain,
-            },
-            Shape::Enum(_) => Self::Plain,
-            _ => Self::Tuples,
-        }
-    }
-
-    /// Whether an object within an array is a dimension and not an element.
-    fn is_dimension(self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        if let Ok(list) = object.cast::<PyList>() {
-            return Ok(match self {
-                Self::Lists => list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyList>()),
-                _ => true,
-            });
-        }
-        match self {
-            Self::Plain => is_container(object),
-            Self::Containers => {
-                Ok(object.is_instance_of::<PyTuple>() || numpy_import::holds_objects(object)?)
+/// Whether an object within an array is a dimension and not an element.
+fn is_dimension(containers: Containers, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(list) = object.cast::<PyList>() {
+        return Ok(match containers {
+            Containers::ListsOfLists => {
+                list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyList>())
             }
-            // An array of numbers is a point or a vector; an array of objects holds points or
-            // vectors.
-            Self::Tuples => numpy_import::holds_objects(object),
-            Self::Lists => Ok(false),
+            _ => true,
+        });
+    }
+    match containers {
+        Containers::All => is_container(object),
+        Containers::ListsAndTuples => {
+            Ok(object.is_instance_of::<PyTuple>() || numpy_import::holds_objects(object)?)
         }
+        // An array of numbers is a point or a vector; an array of objects holds points or vectors.
+        Containers::Lists => numpy_import::holds_objects(object),
+        Containers::ListsOfLists => Ok(false),
     }
 }
 
@@ -126,41 +87,41 @@ pub(super) fn list(
     if !is_container(argument)? {
         return Ok(expected("a list, or another sized iterable", argument)?);
     }
-    let elements = Elements::of(element);
-    let dimensions = dimensions_of(elements, argument)?;
-    check_array_elements(dimensions.iter().fold(1, |count, length| count.saturating_mul(*length)))?;
-    let mut reader =
-        ListReader { element, codecs, elements, dimensions: &dimensions, values: Vec::new() };
+    let containers = Containers::of(element);
+    let shape = shape_of(containers, argument)?;
+    check_array_elements(shape.count())?;
+    let mut reader = ListReader { element, codecs, containers, shape, values: Vec::new() };
     reader.read(argument, &mut Vec::new())?;
-    let values = reader.values;
-    // As in PostgreSQL, an array without elements has no dimensions.
-    let dimensions = if values.is_empty() { Vec::new() } else { dimensions };
-    Ok(List { dimensions, elements: values })
+    Ok(reader.shape.into_list(reader.values))
 }
 
 /// The lengths of an array, taken from its first element in each dimension.
-fn dimensions_of(elements: Elements, argument: &Bound<'_, PyAny>) -> Result<Vec<usize>, Refusal> {
-    let mut dimensions = vec![argument.len()?];
+fn shape_of(containers: Containers, argument: &Bound<'_, PyAny>) -> Result<ArrayShape, Refusal> {
+    let mut shape = ArrayShape::new(argument.len()?);
     let mut level = argument.clone();
     while let Some(first) = level.try_iter()?.next() {
         let first = first?;
-        if !elements.is_dimension(&first)? {
+        if !is_dimension(containers, &first)? {
             break;
         }
-        if dimensions.len() == DIMENSIONS_MOST {
-            return Err(Refusal::because("an array has 6 dimensions at most"));
-        }
-        dimensions.push(first.len()?);
+        shape.check_room()?;
+        shape.push(first.len()?)?;
         level = first;
     }
-    Ok(dimensions)
+    Ok(shape)
+}
+
+impl From<ShapeError> for Refusal {
+    fn from(error: ShapeError) -> Self {
+        Self::because(error.to_string())
+    }
 }
 
 struct ListReader<'t> {
     element: &'t Type,
     codecs: &'t Codecs,
-    elements: Elements,
-    dimensions: &'t [usize],
+    containers: Containers,
+    shape: ArrayShape,
     values: Vec<Value<'static>>,
 }
 
@@ -168,15 +129,7 @@ impl ListReader<'_> {
     /// Reads the dimension at `indices`.
     fn read(&mut self, level: &Bound<'_, PyAny>, indices: &mut Vec<usize>) -> Result<(), Refusal> {
         check_zone(self.element, level)?;
-        let depth = indices.len() + 1;
-        let length = self.dimensions.get(indices.len()).copied().unwrap_or_default();
-        let given = level.len()?;
-        if given != length {
-            return Err(inhomogeneous(
-                indices,
-                &format!("has length {given}, but its neighbours have length {length}"),
-            ));
-        }
+        let length = self.shape.check_length(indices, level.len()?)?;
         let mut count = 0;
         for (index, item) in level.try_iter()?.enumerate() {
             let item = item?;
@@ -185,14 +138,8 @@ impl ListReader<'_> {
                 return Err(changed());
             }
             indices.push(index);
-            let is_dimension = self.elements.is_dimension(&item)?;
-            if depth < self.dimensions.len() {
-                if !is_dimension {
-                    return Err(inhomogeneous(indices, "is not a list, but its neighbours are"));
-                }
+            if self.shape.check_item(indices, is_dimension(self.containers, &item)?)? {
                 self.read(&item, indices)?;
-            } else if is_dimension {
-                return Err(inhomogeneous(indices, "is a list, but its neighbours are not"));
             } else {
                 let value = part(self.element, self.codecs, &item)
                     .map_err(|refusal| refusal.within(Step::Element(indices.clone())))?;
@@ -222,10 +169,6 @@ pub(super) fn items<'py>(container: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py,
         }
     }
     if items.len() == length { Ok(items) } else { Err(changed()) }
-}
-
-fn inhomogeneous(indices: &[usize], how: &str) -> Refusal {
-    Refusal::because(format!("the array is inhomogeneous: element {} {how}", brackets(indices)))
 }
 
 /// A composite, from its fields in order or by name.
@@ -386,39 +329,21 @@ pub(super) fn from_parts(
     codecs: &Codecs,
     parts: &Bound<'_, PyAny>,
 ) -> Result<Value<'static>, Refusal> {
-    let shift_days = EPOCH_DAYS;
-    let shift_us = EPOCH_DAYS * DAY_US;
-    let out_of_range = || Refusal::because("value is outside of 64 bits of microseconds");
-    Ok(match pg_type.kind() {
-        Some(Kind::Interval) => match parts.extract::<(i32, i32, i64)>()? {
-            (i32::MAX, i32::MAX, i64::MAX) => Value::IntervalInfinity(Sign::Positive),
-            (i32::MIN, i32::MIN, i64::MIN) => Value::IntervalInfinity(Sign::Negative),
-            (months, days, micros) => Value::Interval { months, days, micros },
-        },
-        Some(Kind::Date) => match parts.extract::<(i32,)>()? {
-            (i32::MAX,) => Value::DateInfinity(Sign::Positive),
-            (i32::MIN,) => Value::DateInfinity(Sign::Negative),
-            (days,) => {
-                let days = i32::try_from(i64::from(days) + shift_days);
-                Value::Date(days.map_err(|_| out_of_range())?)
-            }
-        },
-        Some(Kind::Time) => Value::Time(parts.extract::<(i64,)>()?.0),
-        Some(Kind::TimeTz) => {
-            let (micros, west) = parts.extract::<(i64, i32)>()?;
-            Value::TimeTz { micros, offset_s: west.checked_neg().ok_or_else(out_of_range)? }
+    let (kind, parts) = match pg_type.kind() {
+        Some(kind @ Kind::Interval) => {
+            let (months, days, micros) = parts.extract()?;
+            (kind, Parts::Three(months, days, micros))
         }
-        Some(kind @ (Kind::Timestamp | Kind::TimestampTz)) => match parts.extract::<(i64,)>()? {
-            (i64::MAX,) => Value::TimestampInfinity(Sign::Positive),
-            (i64::MIN,) => Value::TimestampInfinity(Sign::Negative),
-            (micros,) => {
-                let micros = micros.checked_add(shift_us).ok_or_else(out_of_range)?;
-                match kind {
-                    Kind::Timestamp => Value::Timestamp(micros),
-                    _ => Value::TimestampTz(micros),
-                }
-            }
-        },
-        _ => part(pg_type, codecs, parts)?,
-    })
+        Some(kind @ Kind::Date) => (kind, Parts::One(parts.extract::<(i32,)>()?.0.into())),
+        Some(kind @ (Kind::Time | Kind::Timestamp | Kind::TimestampTz)) => {
+            (kind, Parts::One(parts.extract::<(i64,)>()?.0))
+        }
+        Some(kind @ Kind::TimeTz) => {
+            let (micros, west) = parts.extract()?;
+            (kind, Parts::Two(micros, west))
+        }
+        _ => return part(pg_type, codecs, parts),
+    };
+    let out_of_range = || Refusal::because("value is outside of 64 bits of microseconds");
+    given::value_of(kind, parts).ok_or_else(out_of_range)
 }

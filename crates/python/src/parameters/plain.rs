@@ -1,6 +1,6 @@
 //! A fast path for the values that most rows consist of.
 
-use colonnade_columnar::{EncodeError, PgType, Shape, Type};
+use colonnade_columnar::{PgType, Shape, Type, given};
 use colonnade_protocol::Format;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,26 +12,14 @@ use crate::values::classes;
 
 const LENGTH_BYTES: usize = 4;
 
-/// A value is smaller than 1 GiB.
-const VALUE_BYTES_END: usize = 1 << 30;
-
-/// Refuses a value that is too large, before it is copied: a buffer or a sequence may claim more
-/// than there is memory.
+/// Refuses a value that is too large, before it is copied.
 pub(super) fn check_value_bytes(bytes: usize) -> PyResult<()> {
-    if bytes < VALUE_BYTES_END {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(EncodeError::TooLong { bytes }.to_string()))
+    given::check_value_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// As `check_value_bytes`, for an array, whose elements each have at least a length field.
+/// As `check_value_bytes`, for an array.
 pub(super) fn check_array_elements(count: usize) -> PyResult<()> {
-    if count < VALUE_BYTES_END / LENGTH_BYTES {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!(
-        "the array has {count} elements, and PostgreSQL takes less than 1 GiB"
-    )))
+    given::check_array_elements(count).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A type with single values, by its binary format.
@@ -104,7 +92,7 @@ fn text(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> bool {
     let Ok(text) = value.cast_exact::<PyString>() else { return false };
     let Ok(text) = text.to_str() else { return false };
     match u32::try_from(text.len()) {
-        Ok(length) if text.len() < VALUE_BYTES_END && !text.contains('\0') => {
+        Ok(length) if given::check_value_bytes(text.len()).is_ok() && !text.contains('\0') => {
             out.extend_from_slice(&length.to_be_bytes());
             out.extend_from_slice(text.as_bytes());
             true
@@ -133,7 +121,7 @@ fn other(
     let is_written = (line.encode)(&value, out).is_ok();
     let length = out.len() - start - LENGTH_BYTES;
     match (u32::try_from(length), out.get_mut(start..start + LENGTH_BYTES)) {
-        (Ok(counted), Some(place)) if is_written && length < VALUE_BYTES_END => {
+        (Ok(counted), Some(place)) if is_written && given::check_value_bytes(length).is_ok() => {
             place.copy_from_slice(&counted.to_be_bytes());
             Ok(true)
         }

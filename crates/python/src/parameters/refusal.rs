@@ -1,8 +1,7 @@
 //! The reason why an argument was refused, and the place of the reason within the argument.
 
-use std::fmt::Write;
-
-use colonnade_columnar::{EncodeError, Place, Value};
+use colonnade_columnar::given::{Path, Step};
+use colonnade_columnar::{EncodeError, Value};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,26 +17,15 @@ create_exception!(
     "An argument changed while it was encoded, so encoding it again would give another result."
 );
 
-/// A step into a nested value.
-pub(super) enum Step {
-    /// An element of an array or another sequence: the index in each dimension.
-    Element(Vec<usize>),
-    /// A field of a composite.
-    Field(String),
-    /// A bound of a range.
-    Bound(&'static str),
-}
-
 /// The reason why an argument was refused.
 pub(super) struct Refusal {
-    /// The innermost step first.
-    path: Vec<Step>,
+    path: Path,
     reason: PyErr,
 }
 
 impl From<PyErr> for Refusal {
     fn from(reason: PyErr) -> Self {
-        Self { path: Vec::new(), reason }
+        Self { path: Path::default(), reason }
     }
 }
 
@@ -46,22 +34,10 @@ impl Refusal {
         PyValueError::new_err(reason.into()).into()
     }
 
-    /// The encoder's refusal of a value, with the flat index of an array's element converted to an
-    /// index in each dimension.
+    /// The encoder's refusal of a value.
     pub(super) fn of_encoder(error: &EncodeError, value: &Value<'_>) -> Self {
-        let EncodeError::Within(place, inner) = error else {
-            return Self::because(error.to_string());
-        };
-        let (part, step) = match (place, value) {
-            (Place::Element(index), Value::List(list)) => {
-                (list.elements.get(*index), Step::Element(indices(*index, &list.dimensions)))
-            }
-            (Place::LowerBound, _) => (None, Step::Bound("lower")),
-            (Place::UpperBound, _) => (None, Step::Bound("upper")),
-            (Place::Element(index), _) => (None, Step::Element(vec![*index])),
-            (Place::Field(name), _) => (None, Step::Field(name.clone())),
-        };
-        Self::of_encoder(inner, part.unwrap_or(&Value::Null)).within(step)
+        let (path, reason) = Path::of_encoder(error, value);
+        Self { path, ..Self::because(reason.to_string()) }
     }
 
     /// The refusal as seen from the enclosing value.
@@ -83,7 +59,7 @@ impl Refusal {
             return self.reason;
         }
         let (number, shown) = (index + 1, shown(argument));
-        let (place, reason) = (self.place(), self.reason.value(py));
+        let (place, reason) = (&self.path, self.reason.value(py));
         let advice = self.advice(py, number, type_name, argument);
         let text = match row {
             None => format!(
@@ -114,7 +90,7 @@ impl Refusal {
             return self.reason;
         }
         let kind = class_names::full(&value.get_type());
-        let (shown, place, reason) = (shown(value), self.place(), self.reason.value(py));
+        let (shown, place, reason) = (shown(value), &self.path, self.reason.value(py));
         let text = format!(
             "column {column:?}, row {row}, from {kind} to {type_name}: {shown} ({place}{reason})"
         );
@@ -148,28 +124,6 @@ impl Refusal {
     fn is_interruption(&self, py: Python<'_>) -> bool {
         !self.reason.is_instance_of::<PyException>(py)
     }
-
-    /// Such as `element [2][0], field "city": `.
-    fn place(&self) -> String {
-        let mut text = String::new();
-        for step in self.path.iter().rev() {
-            if !text.is_empty() {
-                text.push_str(", ");
-            }
-            // Writing to a String does not fail.
-            let _ = match step {
-                Step::Element(indices) => {
-                    write!(text, "element {}", brackets(indices))
-                }
-                Step::Field(name) => write!(text, "field {name:?}"),
-                Step::Bound(name) => write!(text, "{name} bound"),
-            };
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text
-    }
 }
 
 /// Python's containers raise a plain RuntimeError if they change during iteration.
@@ -180,22 +134,6 @@ fn named_change(py: Python<'_>, reason: PyErr) -> PyErr {
     let change = ChangedError::new_err(reason.value(py).to_string());
     change.set_cause(py, Some(reason));
     change
-}
-
-/// The flat index of an element as an index in each dimension.
-pub(super) fn indices(mut index: usize, dimensions: &[usize]) -> Vec<usize> {
-    let mut found = Vec::with_capacity(dimensions.len());
-    for length in dimensions.iter().rev() {
-        found.push(index % (*length).max(1));
-        index /= (*length).max(1);
-    }
-    found.reverse();
-    found
-}
-
-/// An index in each dimension, as Python writes it.
-pub(super) fn brackets(indices: &[usize]) -> String {
-    indices.iter().map(|index| format!("[{index}]")).collect()
 }
 
 /// The result of an object's method; `None` if it raises an exception, which means that the object

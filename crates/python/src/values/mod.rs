@@ -12,7 +12,8 @@ mod uuid;
 
 use std::borrow::Cow;
 
-use colonnade_columnar::{List, Place, Range, Reason, Sign, Value, within};
+use colonnade_columnar::given::{Parts, parts_of};
+use colonnade_columnar::{List, Place, Range, Reason, Value, within};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -22,10 +23,6 @@ pub(crate) use self::arrow::list_of_array;
 pub(crate) use self::cells::Cells;
 pub(crate) use self::maker::Maker;
 use crate::types::codecs::{Codecs, Dates};
-use colonnade_columnar::calendar::DAY_US;
-
-/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
-pub(crate) const EPOCH_DAYS: i64 = 10_957;
 
 /// The reason why a field has no Python object.
 pub(crate) enum ValueError {
@@ -223,29 +220,12 @@ fn multirange<'a>(
     Ok(PyList::new(py, ranges)?.into_any().unbind())
 }
 
-/// A value's parts for a tuple codec: an interval as months, days and microseconds; dates, times
-/// and timestamps as days or microseconds since 2000-01-01; a time with time zone as microseconds
-/// and seconds west of UTC; the fields of a composite.
+/// A value's parts for a tuple codec (`given::parts_of`), or the fields of a composite.
 fn apart(py: Python<'_>, codecs: &Codecs, value: Value<'_>) -> Result<Py<PyAny>, ValueError> {
-    Ok(match value {
-        Value::Interval { months, days, micros } => tuple(py, (months, days, micros))?,
-        Value::IntervalInfinity(sign) => {
-            let (days, micros) = match sign {
-                Sign::Positive => (i32::MAX, i64::MAX),
-                Sign::Negative => (i32::MIN, i64::MIN),
-            };
-            tuple(py, (days, days, micros))?
-        }
-        Value::Date(days) => tuple(py, (i64::from(days) - EPOCH_DAYS,))?,
-        Value::DateInfinity(Sign::Positive) => tuple(py, (i32::MAX,))?,
-        Value::DateInfinity(Sign::Negative) => tuple(py, (i32::MIN,))?,
-        Value::Time(micros) => tuple(py, (micros,))?,
-        Value::TimeTz { micros, offset_s } => tuple(py, (micros, -offset_s))?,
-        Value::Timestamp(micros) | Value::TimestampTz(micros) => {
-            tuple(py, (micros - EPOCH_DAYS * DAY_US,))?
-        }
-        Value::TimestampInfinity(Sign::Positive) => tuple(py, (i64::MAX,))?,
-        Value::TimestampInfinity(Sign::Negative) => tuple(py, (i64::MIN,))?,
-        other => to_python(py, codecs, other)?,
+    Ok(match parts_of(&value) {
+        Some(Parts::One(number)) => tuple(py, (number,))?,
+        Some(Parts::Two(micros, west)) => tuple(py, (micros, west))?,
+        Some(Parts::Three(months, days, micros)) => tuple(py, (months, days, micros))?,
+        None => to_python(py, codecs, value)?,
     })
 }

@@ -1,17 +1,11 @@
 //! Dates, times and intervals as objects of Python's `datetime`.
 
-use colonnade_columnar::Sign;
+use colonnade_columnar::calendar::{DAY_US, civil_from_days, clock_from_us};
+use colonnade_columnar::{Sign, given};
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
 
 use super::ValueError;
-use colonnade_columnar::calendar::{DAY_US, civil_from_days, clock_from_us};
-
-/// The range of `timedelta`, in days either way.
-const DELTA_DAYS_MAX: i64 = 999_999_999;
-/// asyncpg's length of a year and a month.
-const DAYS_OF_YEAR: i64 = 365;
-const DAYS_OF_MONTH: i64 = 30;
 
 pub(super) fn date(py: Python<'_>, days: i32) -> Result<Py<PyAny>, ValueError> {
     let civil = civil_from_days(i64::from(days));
@@ -69,11 +63,7 @@ pub(super) fn timestamp_infinity(py: Python<'_>, sign: Sign) -> PyResult<Py<PyAn
 
 /// The refusal of an infinity where Python's dates mean themselves.
 pub(super) fn no_infinity(sign: Sign) -> ValueError {
-    let sign = if sign == Sign::Positive { "" } else { "-" };
-    ValueError::OutOfRange(format!(
-        "the value is {sign}infinity, and Python's dates have none: cast it to text, or fetch \
-         columns with infinity=\"null\" or \"saturate\""
-    ))
+    ValueError::OutOfRange(given::no_infinity(sign))
 }
 
 pub(super) fn interval(
@@ -82,40 +72,15 @@ pub(super) fn interval(
     days: i32,
     micros: i64,
 ) -> Result<Py<PyAny>, ValueError> {
-    let months = i64::from(months);
-    let of_months = months / 12 * DAYS_OF_YEAR + months % 12 * DAYS_OF_MONTH;
-    let days = of_months + i64::from(days) + micros.div_euclid(DAY_US);
-    let rest = micros.rem_euclid(DAY_US);
-    match i32::try_from(days) {
-        Ok(days) if i64::from(days).abs() <= DELTA_DAYS_MAX => {
-            // Less than a day, so both parts fit.
-            let (seconds, micros) = ((rest / 1_000_000) as i32, (rest % 1_000_000) as i32);
-            Ok(PyDelta::new(py, days, seconds, micros, false)?.into_any().unbind())
-        }
-        _ => Err(no_interval(&format!("an interval of {days} days"))),
-    }
+    let delta = given::timedelta_of(months, days, micros);
+    let (days, seconds, micros) = delta.map_err(ValueError::OutOfRange)?;
+    Ok(PyDelta::new(py, days, seconds, micros, false)?.into_any().unbind())
 }
 
 pub(super) fn interval_infinity(sign: Sign) -> ValueError {
-    let sign = if sign == Sign::Positive { "" } else { "-" };
-    no_interval(&format!("the interval {sign}infinity"))
-}
-
-fn no_interval(what: &str) -> ValueError {
-    ValueError::OutOfRange(format!(
-        "{what} is outside Python's timedelta (999999999 days either way): cast it to text"
-    ))
+    ValueError::OutOfRange(given::no_interval_infinity(sign))
 }
 
 fn python_year(year: i64, class: &str) -> Result<i32, ValueError> {
-    match i32::try_from(year) {
-        Ok(year) if (1..=9999).contains(&year) => Ok(year),
-        _ => {
-            let shown = if year < 1 { format!("{} BC", 1 - year) } else { year.to_string() };
-            Err(ValueError::OutOfRange(format!(
-                "the year {shown} is outside Python's {class} (1 to 9999): cast it to text, \
-                 or fetch columns and read them as NumPy or Arrow"
-            )))
-        }
-    }
+    given::year_of_class(year, class).map_err(ValueError::OutOfRange)
 }

@@ -4,7 +4,8 @@
 //! is a `datetime`, too. So whoever asks for the class first loses digits. All parts of this crate
 //! that take times ask here. NumPy is not imported: given one of its objects, it is already there.
 
-use colonnade_columnar::calendar::{Civil, DAY_US, civil_from_days, days_from_civil, first_day};
+use colonnade_columnar::calendar::{Civil, DAY_US, days_from_civil};
+pub(crate) use colonnade_columnar::given::{Time, TimeError, Unit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -15,140 +16,6 @@ use pyo3::types::{
 
 use crate::class_names;
 use crate::shown::shown;
-
-/// The units of NumPy's times: each name, its name in errors, and its length in attoseconds. A year
-/// and a month have no fixed length.
-const UNITS: [(&str, &str, i128); 13] = [
-    ("Y", "years", 0),
-    ("M", "months", 0),
-    ("W", "weeks", 7 * 86_400 * SECOND),
-    ("D", "days", 86_400 * SECOND),
-    ("h", "hours", 3_600 * SECOND),
-    ("m", "minutes", 60 * SECOND),
-    ("s", "seconds", SECOND),
-    ("ms", "milliseconds", SECOND / 1_000),
-    ("us", "microseconds", SECOND / 1_000_000),
-    ("ns", "nanoseconds", SECOND / 1_000_000_000),
-    ("ps", "picoseconds", 1_000_000),
-    ("fs", "femtoseconds", 1_000),
-    ("as", "attoseconds", 1),
-];
-
-/// In attoseconds.
-const SECOND: i128 = 1_000_000_000_000_000_000;
-
-const MONTHS_OF_YEAR: i128 = 12;
-
-/// The calendar computes with days of up to this many, which are a quadrillion years.
-const DAYS_MOST: u64 = 1 << 58;
-
-/// A unit of time, by its place in `UNITS`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unit(usize);
-
-impl Unit {
-    pub(crate) const YEARS: Self = Self(0);
-    pub(crate) const MONTHS: Self = Self(1);
-    pub(crate) const WEEKS: Self = Self(2);
-    pub(crate) const DAYS: Self = Self(3);
-    pub(crate) const MICROS: Self = Self(8);
-    const NANOS: Self = Self(9);
-
-    pub(crate) fn of(name: &str) -> Option<Self> {
-        UNITS.iter().position(|(known, ..)| *known == name).map(Self)
-    }
-
-    fn words(self) -> &'static str {
-        UNITS.get(self.0).map_or("", |(_, words, _)| words)
-    }
-
-    /// None for a unit without a fixed length.
-    fn attoseconds(self) -> Option<i128> {
-        UNITS.get(self.0).map(|(.., length)| *length).filter(|length| *length > 0)
-    }
-
-    /// The months of a unit without a fixed length.
-    fn months(self) -> i128 {
-        if self == Self::YEARS { MONTHS_OF_YEAR } else { 1 }
-    }
-}
-
-/// A duration, or a moment since 1970-01-01, as a count of a unit.
-#[derive(Clone, Copy)]
-pub(crate) struct Time {
-    pub(crate) count: i128,
-    pub(crate) unit: Unit,
-}
-
-impl Time {
-    /// A duration as a whole number of another unit.
-    pub(crate) fn whole(self, unit: Unit) -> PyResult<i64> {
-        in_64_bits(self.whole_of_any_size(unit)?, unit)
-    }
-
-    /// As `whole`, beyond 64 bits, too.
-    pub(crate) fn whole_of_any_size(self, unit: Unit) -> PyResult<i128> {
-        match (self.unit.attoseconds(), unit.attoseconds()) {
-            (Some(from), Some(to)) => self.scaled(unit, from, to),
-            (None, None) => self.scaled(unit, self.unit.months(), unit.months()),
-            _ => Err(self.refusal(unit, "a month has no fixed length")),
-        }
-    }
-
-    /// A moment as a whole number of another unit.
-    pub(crate) fn whole_since_epoch(self, unit: Unit) -> PyResult<i64> {
-        match (self.unit.attoseconds(), unit.attoseconds()) {
-            (None, Some(_)) => {
-                let months = i64::try_from(self.count * self.unit.months()).ok();
-                let day = months.and_then(first_day).map(i128::from);
-                let day = day.ok_or_else(|| out_of_range(unit))?;
-                Self { count: day, unit: Unit::DAYS }.whole(unit)
-            }
-            (Some(_), None) => {
-                let refused = |_| self.refusal(unit, "round it");
-                let days = self.whole(Unit::DAYS).map_err(refused)?;
-                if days.unsigned_abs() > DAYS_MOST {
-                    return Err(out_of_range(unit));
-                }
-                let civil = civil_from_days(days);
-                if civil.day != 1 {
-                    return Err(self.refusal(unit, "round it"));
-                }
-                let years = i128::from(civil.year) - 1970;
-                let count = years * MONTHS_OF_YEAR + i128::from(civil.month) - 1;
-                Self { count, unit: Unit::MONTHS }.whole(unit)
-            }
-            _ => self.whole(unit),
-        }
-    }
-
-    /// Each unit is a multiple of all smaller ones.
-    fn scaled(self, unit: Unit, from: i128, to: i128) -> PyResult<i128> {
-        if from >= to {
-            return self.count.checked_mul(from / to).ok_or_else(|| out_of_range(unit));
-        }
-        let parts = to / from;
-        if self.count % parts == 0 {
-            return Ok(self.count / parts);
-        }
-        Err(self.refusal(unit, "round it"))
-    }
-
-    fn refusal(self, unit: Unit, remedy: &str) -> PyErr {
-        let (count, given, wanted) = (self.count, self.unit.words(), unit.words());
-        PyValueError::new_err(format!(
-            "a count of {count} {given} is not a whole number of {wanted}: {remedy}"
-        ))
-    }
-}
-
-fn out_of_range(unit: Unit) -> PyErr {
-    PyValueError::new_err(format!("value is outside of 64 bits of {}", unit.words()))
-}
-
-fn in_64_bits(count: i128, unit: Unit) -> PyResult<i64> {
-    i64::try_from(count).map_err(|_| out_of_range(unit))
-}
 
 /// The clock by which a moment is counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -236,9 +103,14 @@ pub(crate) fn calendar_interval(object: &Bound<'_, PyAny>) -> PyResult<Option<(i
     if class_names::is_of(&class, "pyarrow") { object.extract().map(Some) } else { Ok(None) }
 }
 
+/// The exception of a time that is no whole number of a unit.
+pub(crate) fn refused(error: TimeError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 /// Nanoseconds as whole microseconds.
 pub(crate) fn whole_micros(nanos: i64) -> PyResult<i64> {
-    Time { count: i128::from(nanos), unit: Unit::NANOS }.whole(Unit::MICROS)
+    Time { count: i128::from(nanos), unit: Unit::NANOS }.whole(Unit::MICROS).map_err(refused)
 }
 
 /// Whether an object is pandas' NA or NaT, or NumPy's NaT or masked value, which would convert to a
@@ -361,14 +233,14 @@ fn unit_of(name: &str) -> PyResult<Unit> {
 #[pyo3(signature = (value, unit, wanted, /))]
 fn count_moment(value: &Bound<'_, PyAny>, unit: &str, wanted: &str) -> PyResult<i64> {
     let time = taken(value, moment(value, Clock::Utc)?, wanted)?;
-    time.whole_since_epoch(unit_of(unit)?)
+    time.whole_since_epoch(unit_of(unit)?).map_err(refused)
 }
 
 /// As `count_moment`, for a duration.
 #[pyfunction]
 #[pyo3(signature = (value, unit, wanted, /))]
 fn count_duration(value: &Bound<'_, PyAny>, unit: &str, wanted: &str) -> PyResult<i64> {
-    taken(value, duration(value)?, wanted)?.whole(unit_of(unit)?)
+    taken(value, duration(value)?, wanted)?.whole(unit_of(unit)?).map_err(refused)
 }
 
 fn taken(object: &Bound<'_, PyAny>, time: Option<Time>, wanted: &str) -> PyResult<Time> {

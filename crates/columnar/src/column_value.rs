@@ -15,6 +15,22 @@ use crate::arrow_value::{elements, value_of};
 use crate::types::{Attribute, Kind, Shape, Type};
 use crate::value::{Bits, List, Network, Range, Value};
 
+/// Whether the values of an Arrow type need their PostgreSQL type to become those of rows, or
+/// contain values that do.
+pub fn needs_type(pg_type: Option<&Type>, data_type: &DataType) -> bool {
+    if pg_type.is_some_and(Type::has_codecs) {
+        return true;
+    }
+    let kind = pg_type.and_then(|pg_type| pg_type.bare().kind());
+    match data_type {
+        DataType::Null | DataType::Interval(_) => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            matches!(kind, Some(Kind::Bits | Kind::Network | Kind::Snapshot))
+        }
+        other => other.is_nested(),
+    }
+}
+
 /// The value in a row of a column of the type; `None` if no [`Value`] represents it exactly.
 ///
 /// A column cast to another Arrow type gives values of that type.
@@ -324,5 +340,17 @@ mod tests {
         let of = |oid, row| column_value(built_in(oid).unwrap(), &array, row);
         assert_eq!(of(1007, 0), Some(Value::Text("{1}".into())));
         assert_eq!(of(1562, 1), Some(Value::Text("no bits".into())));
+    }
+
+    #[test]
+    fn some_arrow_types_do_not_tell_their_values() {
+        let needs = |name, data_type| needs_type(crate::named_type(name).as_ref(), &data_type);
+        assert!(!needs("text", DataType::Utf8));
+        assert!(needs("varbit", DataType::Utf8));
+        assert!(needs("inet", DataType::LargeUtf8));
+        assert!(!needs("inet", DataType::Binary));
+        assert!(needs("int4", DataType::Null));
+        assert!(needs("point", DataType::new_list(DataType::Float64, true)));
+        assert!(!needs_type(None, &DataType::Utf8View));
     }
 }

@@ -26,6 +26,24 @@ use crate::table::{Parts, Table};
 const DECIMAL128_DIGITS: u8 = 38;
 const DECIMAL256_DIGITS: u8 = 76;
 
+/// The rows of all arrays as one.
+///
+/// # Errors
+/// As for [`concat`].
+pub fn concat_arrays(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    if let [only] = parts {
+        return Ok(Arc::clone(only));
+    }
+    let batch = |part: &ArrayRef| {
+        let field = Field::new("column", part.data_type().clone(), true);
+        RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(part)])
+    };
+    let parts = parts.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
+    let whole = concat(&parts)?;
+    let column = whole.column(0)?;
+    column.ok_or_else(|| ArrowError::ComputeError("no column was joined".to_owned()))
+}
+
 /// The rows of all batches, one after another; at least one batch is needed. No rows are copied,
 /// except those of columns whose type changes, and of dictionaries.
 ///

@@ -4,7 +4,6 @@ mod fetched;
 mod masks;
 mod positions;
 mod replaced;
-mod requested;
 pub(crate) mod selected;
 
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::{
     CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, with_plain_types,
+    with_requested_strings,
 };
 use colonnade_foreign::field_type_name;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -144,7 +144,7 @@ impl Batch {
         let exported = |chunk: RecordBatch| {
             let batch = export::with_string_layout(&chunk, layout);
             match wanted {
-                Some(wanted) => requested::with_requested_strings(batch, wanted),
+                Some(wanted) => with_requested_strings(batch, wanted),
                 None => Ok(batch),
             }
         };

@@ -1,7 +1,6 @@
 //! One column: its raw values for NumPy, and its values as Python objects.
 
 mod numpy_strings;
-mod parts;
 
 use std::sync::Arc;
 
@@ -10,7 +9,8 @@ use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, cast::AsArray}
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::DataType;
 use colonnade_columnar::{
-    CellEncoding, Type, cells, decimal_floats, interval_texts, with_own_keys,
+    CellEncoding, TextCells, Type, byte_cells, cells, decimal_floats, fixed_values, form,
+    interval_texts, list_offsets, null_bytes, parts, text_cells, with_own_keys,
 };
 use colonnade_foreign::arrow_type_name;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
@@ -84,25 +84,12 @@ impl Column {
     /// The values of a fixed-width column, shared; booleans as new bytes. A NULL slot holds NaN,
     /// NaT (the smallest integer), or 0 if the type has neither.
     fn values(&self) -> PyResult<Buffer> {
-        if let Some(booleans) = self.array.as_boolean_opt() {
-            let bytes: Vec<u8> = booleans.values().iter().map(u8::from).collect();
-            return Ok(Buffer::new(ArrowBuffer::from_vec(bytes)));
-        }
-        let data = self.array.to_data();
-        let width = match data.data_type() {
-            DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
-            other => other.primitive_width(),
-        };
-        match (width, data.buffers()) {
-            (Some(width), [values]) => {
-                let start = data.offset() * width;
-                Ok(Buffer::new(values.slice_with_length(start, data.len() * width)))
-            }
-            _ => Err(PyTypeError::new_err(format!(
+        fixed_values(self.array.as_ref()).map(Buffer::new).ok_or_else(|| {
+            PyTypeError::new_err(format!(
                 "a {} column has no fixed-width values",
-                arrow_type_name(data.data_type())
-            ))),
-        }
+                arrow_type_name(self.array.data_type())
+            ))
+        })
     }
 
     /// The nearest float64 of each decimal in a new buffer, NaN for NULL; and the first row that
@@ -120,40 +107,29 @@ impl Column {
 
     /// A byte per row, 1 for NULL; None if no value is NULL.
     fn null_mask(&self) -> Option<Buffer> {
-        let nulls = self.array.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
-        let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
-        Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
+        null_bytes(self.array.as_ref()).map(ArrowBuffer::from_vec).map(Buffer::new)
     }
 
     /// The texts as fixed-width cells of NumPy's `U` or `S` of `width` bytes, NULL as an empty
     /// text; None if a text is longer than its cell.
     fn text_cells(&self, kind: &str, width: usize) -> PyResult<Option<Buffer>> {
-        let keyed = with_own_keys(&self.array);
-        let texts = keyed.as_ref().and_then(|keyed| keyed.as_dictionary_opt::<Int32Type>());
-        if let Some(texts) = texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
-            return Ok(packed(texts.into_iter(), kind, width));
-        }
+        let cells = if kind == "U" { TextCells::Characters } else { TextCells::Bytes };
         let plain = self.plain();
-        let any = plain.as_ref();
-        match any.data_type() {
-            DataType::Utf8 => Ok(packed(any.as_string::<i32>().iter(), kind, width)),
-            DataType::LargeUtf8 => Ok(packed(any.as_string::<i64>().iter(), kind, width)),
-            DataType::Utf8View => Ok(packed(any.as_string_view().iter(), kind, width)),
-            other => Err(PyTypeError::new_err(format!("a column of {other} is not text"))),
-        }
+        let packed = text_cells(&plain, cells, width).ok_or_else(|| {
+            let other = plain.data_type();
+            PyTypeError::new_err(format!("a column of {other} is not text"))
+        });
+        Ok(packed?.map(Buffer::new))
     }
 
     /// The bytes as fixed-width cells padded with zeros, NULL as an empty value; None if a value is
     /// longer than its cell. Zeros at the end of a value cannot be told from the padding.
     fn byte_cells(&self, width: usize) -> PyResult<Option<Buffer>> {
-        let packed = match self.array.data_type() {
-            DataType::Binary => cells::bytes(self.array.as_binary::<i32>().iter(), width),
-            DataType::LargeBinary => cells::bytes(self.array.as_binary::<i64>().iter(), width),
-            other => {
-                return Err(PyTypeError::new_err(format!("a column of {other} is not bytes")));
-            }
-        };
-        Ok(packed.map(ArrowBuffer::from_vec).map(Buffer::new))
+        let packed = byte_cells(self.array.as_ref(), width).ok_or_else(|| {
+            let other = self.array.data_type();
+            PyTypeError::new_err(format!("a column of {other} is not bytes"))
+        });
+        Ok(packed?.map(Buffer::new))
     }
 
     /// The keys of a dictionary column, 0 for NULL, and the texts that they index. The keys are a
@@ -202,13 +178,13 @@ impl Column {
     /// "figure" or "timetz"; otherwise "plain".
     #[getter]
     fn form(&self) -> &'static str {
-        parts::form(self.pg_type.as_deref())
+        form(self.pg_type.as_deref())
     }
 
     /// The child columns: a list's elements, one after another, or a struct's fields with their
     /// names. None for other types.
     fn parts(&self) -> Vec<(String, Self)> {
-        parts::parts(&self.array, self.pg_type.as_deref())
+        parts(&self.array, self.pg_type.as_deref())
             .into_iter()
             .map(|(name, array, pg_type)| (name, self.part(array, pg_type)))
             .collect()
@@ -217,7 +193,7 @@ impl Column {
     /// For a list column, the 64-bit offsets at which each row's elements begin and the last row's
     /// end.
     fn offsets(&self) -> PyResult<Buffer> {
-        let offsets = parts::offsets(self.array.as_ref());
+        let offsets = list_offsets(self.array.as_ref());
         offsets.map(|offsets| Buffer::new(ArrowBuffer::from_vec(offsets))).ok_or_else(|| {
             PyTypeError::new_err(format!("a {} column does not hold lists", self.type_name()))
         })
@@ -247,18 +223,4 @@ impl Column {
     fn __repr__(&self) -> String {
         format!("<Column of {} {}, {} NULL>", self.array.len(), self.type_name(), self.null_count())
     }
-}
-
-fn packed<'a>(
-    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
-    kind: &str,
-    width: usize,
-) -> Option<Buffer> {
-    let cells = if kind == "U" {
-        cells::characters(texts, width / size_of::<u32>()).map(ArrowBuffer::from_vec)
-    } else {
-        let values = texts.map(|text| text.map(str::as_bytes));
-        cells::bytes(values, width).map(ArrowBuffer::from_vec)
-    };
-    cells.map(Buffer::new)
 }

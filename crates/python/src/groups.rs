@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{CellEncoding, ResultColumn, cells, contained};
+use colonnade_columnar::{CellEncoding, MadeColumn, ResultColumn, cells, contained};
 use colonnade_compute::grouping::{
     Aggregate, GroupError, Groups, KeyColumn, KeyRule, Layout, Nulls, Order, aggregate, group,
     keys_of, layout, size,
@@ -24,7 +24,6 @@ use pyo3::pybacked::PyBackedStr;
 
 use crate::batch::Batch;
 use crate::memory::buffer::Buffer;
-use results::Described;
 
 /// From this number of rows on, the interpreter is released: below it, that costs more than the
 /// work.
@@ -210,12 +209,12 @@ impl Grouping {
             let column = batch.array(py, *index)?;
             let keys = attempted(py, rows, || keys_of(&column, groups));
             columns.push(keys.map_err(|error| group_error(&error, ""))?);
-            described.push(Described::of_column(batch, *index)?);
+            described.push(results::of_column(batch, *index)?);
         }
         for (name, of) in wanted {
             let Some((index, kind)) = of else {
                 columns.push(released(py, rows, || size(groups)));
-                described.push(Described::count(name));
+                described.push(MadeColumn::number(name));
                 continue;
             };
             let rule = types::rule(&field(batch, index)?.pg_type);
@@ -225,7 +224,7 @@ impl Grouping {
             };
             let made = attempted(py, rows, || aggregate(kind, &column, rule, groups));
             columns.push(made.map_err(|error| group_error(&error, name))?);
-            described.push(Described::aggregate(batch, index, kind, name)?);
+            described.push(results::aggregate(batch, index, kind, name)?);
         }
         results::batch(batch, described, columns, groups.len())
     }

@@ -2,7 +2,7 @@
 //!
 //! * [`group`] numbers the groups of whole columns, and gives each row the number of its group.
 //! * [`aggregate`](fn@aggregate) makes one value per group of a column.
-//! * [`Partial`] does both for a stream of batches.
+//! * [`Partial`] does both for a stream of batches, [`PendingGroups`] for many batches at a time.
 //!
 //! Two values are one key if PostgreSQL's `=` says so: NaN equals NaN, 0.0 equals -0.0, an interval
 //! of one month equals 30 days. Every kind of key becomes integers or bytes with the same order as
@@ -19,6 +19,7 @@ mod keys;
 mod layout;
 mod packed;
 mod partial;
+mod pending;
 mod picks;
 mod radix;
 mod sums;
@@ -38,6 +39,7 @@ pub use self::error::GroupError;
 pub use self::keys::{KeyColumn, KeyRule};
 pub use self::layout::{Layout, layout};
 pub use self::partial::{Asked, Concat, Finished, Partial};
+pub use self::pending::PendingGroups;
 
 /// The number of a row that belongs to no group.
 pub const DROPPED: u32 = u32::MAX;

@@ -60,6 +60,11 @@ impl Partial {
         Self { rules, order, nulls, concat, keys: None, running }
     }
 
+    /// What joins its arrays.
+    pub(super) fn concat(&self) -> Concat {
+        self.concat
+    }
+
     /// The number of groups so far.
     pub fn len(&self) -> usize {
         self.keys.as_ref().and_then(|keys| keys.first()).map_or(0, |keys| keys.len())

@@ -2,21 +2,19 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, Field, Schema};
-use colonnade_columnar::concat;
-use colonnade_compute::grouping::{Aggregate, Asked, GroupError, Nulls, Order, Partial};
+use arrow_array::RecordBatch;
+use colonnade_columnar::{MadeColumn, concat_arrays};
+use colonnade_compute::grouping::{
+    Aggregate, Asked, GroupError, Nulls, Order, Partial, PendingGroups,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
 
-use super::results::{self, Described};
+use super::results;
 use super::{Wanted, attempted, field, group_error, key_rule, named, plain, position, types};
 use crate::batch::Batch;
-
-/// Rows are grouped together with the known keys: as long as these are fewer, that costs little.
-const PENDING_ROWS_LEAST: usize = 1 << 16;
 
 /// The groups of all batches that were added.
 #[pyclass(frozen, module = "colonnade._core.groups")]
@@ -32,10 +30,7 @@ pub(super) struct RunningGroups {
 struct State {
     /// The first batch without its rows: it has the types.
     like: Option<Py<Batch>>,
-    partial: Option<Partial>,
-    /// Batches that are not in `partial` yet: their keys, and a column for each result.
-    pending: Vec<(Vec<ArrayRef>, Vec<ArrayRef>)>,
-    pending_rows: usize,
+    groups: Option<PendingGroups>,
     rows: usize,
     has_failed: bool,
 }
@@ -95,15 +90,13 @@ impl RunningGroups {
         if state.like.is_none() {
             let empty = columns.of_same(RecordBatch::new_empty(Arc::clone(columns.schema())));
             state.like = Some(Py::new(py, empty)?);
-            state.partial = Some(Partial::new(rules, self.order, self.nulls, asked, joined));
+            let partial = Partial::new(rules, self.order, self.nulls, asked, concat_arrays);
+            state.groups = Some(PendingGroups::new(partial));
         }
         let rows = columns.row_count();
         state.rows += rows;
-        state.pending_rows += rows;
-        state.pending.push((keys, values));
-        let known = state.partial.as_ref().map_or(0, Partial::len);
-        if state.pending_rows >= PENDING_ROWS_LEAST.max(known) {
-            return attempted(py, state.pending_rows, || state.flush())
+        if state.groups.as_mut().is_some_and(|groups| groups.add(rows, keys, values)) {
+            return attempted(py, state.pending_rows(), || state.flush())
                 .map_err(|error| group_error(&error, &self.value_names()));
         }
         Ok(())
@@ -116,36 +109,37 @@ impl RunningGroups {
         if state.has_failed {
             return Err(failed());
         }
-        let rows = state.pending_rows;
+        let rows = state.pending_rows();
         let flushed = attempted(py, rows, || state.flush());
         flushed.map_err(|error| group_error(&error, &self.value_names()))?;
-        let Some((like, partial)) = state.like.as_ref().zip(state.partial.as_ref()) else {
+        let Some((like, groups)) = state.like.as_ref().zip(state.groups.as_ref()) else {
             return Ok(None);
         };
-        let finished = attempted(py, partial.len(), || partial.clone().finish());
+        let finished = attempted(py, groups.groups(), || groups.finished());
         let finished = finished.map_err(|error| group_error(&error, &self.value_names()))?;
         let Some((keys, results)) = finished else { return Ok(None) };
         let like = like.get();
         let mut described = Vec::with_capacity(keys.len() + results.len());
         for name in &self.keys {
-            described.push(Described::of_column(like, position(like, name)?)?);
+            described.push(results::of_column(like, position(like, name)?)?);
         }
         for (result, column, kind) in &self.wanted {
             described.push(match column {
-                None => Described::count(result),
+                None => MadeColumn::number(result),
                 Some(column) => {
-                    Described::aggregate(like, position(like, column)?, named(kind)?, result)?
+                    results::aggregate(like, position(like, column)?, named(kind)?, result)?
                 }
             });
         }
-        let groups = partial.len();
+        let groups = groups.groups();
         results::batch(like, described, keys.into_iter().chain(results).collect(), groups).map(Some)
     }
 
     /// The number of rows that were added, of groups without the pending rows, and of these.
     fn counts(&self, py: Python<'_>) -> (usize, usize, usize) {
         let state = self.locked(py);
-        (state.rows, state.partial.as_ref().map_or(0, Partial::len), state.pending_rows)
+        let groups = state.groups.as_ref().map_or(0, PendingGroups::groups);
+        (state.rows, groups, state.pending_rows())
     }
 }
 
@@ -191,47 +185,17 @@ impl State {
     }
 
     fn flush(&mut self) -> Result<(), GroupError> {
-        let pending = std::mem::take(&mut self.pending);
-        self.pending_rows = 0;
-        let Some(partial) = &mut self.partial else { return Ok(()) };
-        let added = add_all(partial, &pending);
+        let Some(groups) = &mut self.groups else { return Ok(()) };
+        let added = groups.flush();
         self.has_failed = added.is_err();
         added
     }
-}
 
-fn add_all(
-    partial: &mut Partial,
-    pending: &[(Vec<ArrayRef>, Vec<ArrayRef>)],
-) -> Result<(), GroupError> {
-    let Some((keys, values)) = pending.first() else { return Ok(()) };
-    let whole = |count: usize, columns: &dyn Fn(usize) -> Vec<ArrayRef>| {
-        (0..count).map(|index| joined(&columns(index))).collect::<Result<Vec<_>, _>>()
-    };
-    let keys = whole(keys.len(), &|index| {
-        pending.iter().filter_map(|(keys, _)| keys.get(index).cloned()).collect()
-    })?;
-    let values = whole(values.len(), &|index| {
-        pending.iter().filter_map(|(_, values)| values.get(index).cloned()).collect()
-    })?;
-    partial.add(&keys, &values)
+    fn pending_rows(&self) -> usize {
+        self.groups.as_ref().map_or(0, PendingGroups::pending_rows)
+    }
 }
 
 fn failed() -> PyErr {
     PyRuntimeError::new_err("an earlier batch has failed: begin with new PartialGroups")
-}
-
-/// The rows of all arrays as one.
-fn joined(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
-    if let [only] = parts {
-        return Ok(Arc::clone(only));
-    }
-    let batch = |part: &ArrayRef| {
-        let field = Field::new("column", part.data_type().clone(), true);
-        RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(part)])
-    };
-    let parts = parts.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
-    let whole = concat(&parts)?;
-    let column = whole.column(0)?;
-    column.ok_or_else(|| ArrowError::ComputeError("no column was joined".to_owned()))
 }

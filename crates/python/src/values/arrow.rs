@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 use arrow_schema::DataType;
-use colonnade_columnar::{Kind, Type, Value, column_value, value_of};
+use colonnade_columnar::{Type, Value, column_value, needs_type, value_of};
 use colonnade_foreign::arrow_type_name;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -55,22 +55,6 @@ fn plain_value(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
         DataType::Timestamp(_, Some(_)) => Value::TimestampTz(moments::micros(array, index)?),
         _ => value_of(array, index).ok_or_else(|| unknown(array))?,
     })
-}
-
-/// Whether the values of an Arrow type need their PostgreSQL type to become those of rows, or
-/// contain values that do.
-fn needs_type(pg_type: Option<&Type>, data_type: &DataType) -> bool {
-    if pg_type.is_some_and(Type::has_codecs) {
-        return true;
-    }
-    let kind = pg_type.and_then(|pg_type| pg_type.bare().kind());
-    match data_type {
-        DataType::Null | DataType::Interval(_) => true,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            matches!(kind, Some(Kind::Bits | Kind::Network | Kind::Snapshot))
-        }
-        other => other.is_nested(),
-    }
 }
 
 fn unknown(array: &dyn Array) -> PyErr {

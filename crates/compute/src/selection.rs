@@ -3,6 +3,7 @@
 //! The chunks of a table are record batches with one schema; there is at least one.
 
 mod gather;
+mod positions;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::ArrowError;
@@ -10,6 +11,7 @@ use arrow_select::filter::{FilterBuilder, FilterPredicate};
 
 use gather::gathered;
 pub(crate) use gather::taken;
+pub use positions::{PositionError, row_at, rows_at, rows_at_array};
 
 /// The rows where the mask is true; NULL is not. The mask has a value for each row.
 ///

@@ -11,12 +11,15 @@ pub mod json_columns;
 pub mod ndjson;
 
 mod csv_cell;
+mod pieces;
 mod text;
 mod values;
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
+
+pub use pieces::Pieces;
 
 /// Encodes the batches of one result. Buffers are returned in the order of their bytes, and may
 /// share the memory of the batch.

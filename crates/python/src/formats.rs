@@ -1,6 +1,5 @@
 //! `colonnade._core.formats`: batches as the bytes of a file format, and back.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
@@ -27,46 +26,12 @@ const PIECE_BYTES_MAX: usize = 256 << 10;
 /// when they are asked for, with the interpreter released while they are made.
 #[pyclass(frozen, module = "colonnade._core.formats")]
 struct Pieces {
-    left: Mutex<Left>,
-}
-
-/// What was not asked for yet.
-struct Left {
-    buffers: VecDeque<Buffer>,
-    /// What follows these buffers.
-    ending: Option<Ending>,
-}
-
-impl Left {
-    /// The next buffers, of at most the bytes of a piece; none at the end.
-    fn piece(&mut self) -> Result<Vec<Buffer>, ArrowError> {
-        let mut left = PIECE_BYTES_MAX;
-        let mut parts = Vec::new();
-        while left > 0
-            && let Some(mut buffer) = self.next_buffer()?
-        {
-            if buffer.len() > left {
-                let rest = buffer.slice(left);
-                buffer = buffer.slice_with_length(0, left);
-                self.buffers.push_front(rest);
-            }
-            left -= buffer.len();
-            parts.push(buffer);
-        }
-        Ok(parts)
-    }
-
-    fn next_buffer(&mut self) -> Result<Option<Buffer>, ArrowError> {
-        if let Some(buffer) = self.buffers.pop_front() {
-            return Ok(Some(buffer));
-        }
-        self.ending.as_mut().and_then(Iterator::next).transpose()
-    }
+    left: Mutex<colonnade_formats::Pieces>,
 }
 
 impl Pieces {
     fn new(buffers: Vec<Buffer>, ending: Option<Ending>) -> Self {
-        Self { left: Mutex::new(Left { buffers: buffers.into(), ending }) }
+        Self { left: Mutex::new(colonnade_formats::Pieces::new(buffers, ending)) }
     }
 }
 
@@ -77,7 +42,10 @@ impl Pieces {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let parts = py.detach(|| self.left.lock().unwrap_or_else(PoisonError::into_inner).piece());
+        let parts = py.detach(|| {
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            left.next_piece(PIECE_BYTES_MAX)
+        });
         let parts = parts.map_err(exception_of_encoder)?;
         let nbytes = parts.iter().map(Buffer::len).sum();
         if nbytes == 0 {

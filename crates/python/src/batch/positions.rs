@@ -1,12 +1,8 @@
 //! Positions of rows: integers of NumPy, Arrow, pandas, Polars, a list or a range. A negative one
 //! counts from the end.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_array::ArrayRef;
+use colonnade_compute::selection::{self, PositionError};
 use colonnade_foreign::arrow_type_name;
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
@@ -121,37 +117,14 @@ where
     T: Element + Into<i128>,
 {
     let typed: &PyBuffer<T> = buffer.as_typed().ok()?;
-    Some(copied(typed, py).and_then(|values| all_checked(values.into_iter(), rows)))
-}
-
-fn all_checked<T: Into<i128>>(values: impl Iterator<Item = T>, rows: usize) -> PyResult<Vec<u64>> {
-    values.enumerate().map(|(place, value)| checked(value.into(), place, rows)).collect()
+    Some(
+        copied(typed, py)
+            .and_then(|values| selection::rows_at(values.into_iter(), rows).map_err(exception)),
+    )
 }
 
 fn of_arrow(array: &ArrayRef, rows: usize) -> PyResult<Vec<u64>> {
-    if let Some(nulls) = array.logical_nulls()
-        && let Some(place) = nulls.iter().position(|is_valid| !is_valid)
-    {
-        let text = format!("the position at {place} is NULL, and there is no such row");
-        return Err(PyValueError::new_err(text));
-    }
-    macro_rules! of {
-        ($kind:ty) => {
-            all_checked(array.as_primitive::<$kind>().values().iter().copied(), rows)
-        };
-    }
-    match array.data_type() {
-        DataType::Int8 => of!(Int8Type),
-        DataType::Int16 => of!(Int16Type),
-        DataType::Int32 => of!(Int32Type),
-        DataType::Int64 => of!(Int64Type),
-        DataType::UInt8 => of!(UInt8Type),
-        DataType::UInt16 => of!(UInt16Type),
-        DataType::UInt32 => of!(UInt32Type),
-        DataType::UInt64 => of!(UInt64Type),
-        DataType::Boolean => Err(booleans_refused()),
-        other => Err(refused(&format!("{} of Arrow", arrow_type_name(other)))),
-    }
+    selection::rows_at_array(array, rows).map_err(exception)
 }
 
 fn of_items<'py>(
@@ -179,12 +152,17 @@ fn whole(item: &Bound<'_, PyAny>, place: usize) -> PyResult<i128> {
 }
 
 fn checked(value: i128, place: usize, rows: usize) -> PyResult<u64> {
-    let from_start = if value < 0 { value + rows as i128 } else { value };
-    match u64::try_from(from_start) {
-        Ok(row) if from_start < rows as i128 => Ok(row),
-        _ => Err(PyIndexError::new_err(format!(
-            "there is no row {value}, the position at {place}: there are {rows} rows"
-        ))),
+    selection::row_at(value, place, rows).map_err(exception)
+}
+
+fn exception(error: PositionError) -> PyErr {
+    match error {
+        PositionError::NoRow { .. } => PyIndexError::new_err(error.to_string()),
+        PositionError::Null(_) => PyValueError::new_err(error.to_string()),
+        PositionError::Booleans => PyTypeError::new_err(error.to_string()),
+        PositionError::OtherType(other) => {
+            refused(&format!("{} of Arrow", arrow_type_name(&other)))
+        }
     }
 }
 
@@ -193,7 +171,5 @@ fn refused(what: &str) -> PyErr {
 }
 
 fn booleans_refused() -> PyErr {
-    PyTypeError::new_err(
-        "positions of rows are whole numbers, not booleans; filter() chooses rows by a mask",
-    )
+    exception(PositionError::Booleans)
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use colonnade_session::conninfo::{self, ConnInfoError, Draft, HostAddress, Local};
+use colonnade_session::conninfo::{self, ConnInfoError, Draft, Local};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -17,25 +17,6 @@ pub(crate) struct ConnInfo(conninfo::ConnInfo);
 impl ConnInfo {
     pub(crate) fn info(&self) -> &conninfo::ConnInfo {
         &self.0
-    }
-
-    /// The parameters of the startup message. The caller's settings come first: the server uses the
-    /// last value of a name, and text must be UTF-8.
-    pub(crate) fn startup_parameters(&self) -> Vec<(String, String)> {
-        let info = &self.0;
-        let mut parameters = info.server_settings.clone();
-        let optional = [
-            ("application_name", &info.application_name),
-            ("options", &info.options),
-            ("replication", &info.replication),
-        ];
-        for (name, value) in optional {
-            parameters.extend(value.clone().map(|value| (name.to_owned(), value)));
-        }
-        parameters.push(("user".to_owned(), info.user.clone()));
-        parameters.push(("database".to_owned(), info.database.clone()));
-        parameters.push(("client_encoding".to_owned(), "UTF8".to_owned()));
-        parameters
     }
 }
 
@@ -91,15 +72,7 @@ impl ConnInfo {
     /// the socket.
     #[getter]
     fn hosts(&self) -> Vec<(Option<String>, u16, Option<String>)> {
-        let hosts = self.0.hosts.iter();
-        hosts
-            .map(|host| match &host.address {
-                HostAddress::Tcp(name) => {
-                    (Some(name.clone()), host.port, host.numeric_address.clone())
-                }
-                HostAddress::Unix(_) => (None, host.port, host.socket_path()),
-            })
-            .collect()
+        self.0.hosts.iter().map(conninfo::Host::place).collect()
     }
 
     /// Whether no host was given, and `hosts` are the default places.
@@ -122,14 +95,7 @@ impl ConnInfo {
 
     /// The role and the database, for messages: each is shown if it is a plain name.
     fn shown_login(&self) -> String {
-        let shown = |name: &str| {
-            if conninfo::is_shown(name) {
-                format!("'{name}'")
-            } else {
-                "(not shown: it may hold a secret)".to_owned()
-            }
-        };
-        format!("as user {}, database {}", shown(&self.0.user), shown(&self.0.database))
+        self.0.shown_login()
     }
 
     /// The password of the options; None if it may still be found in the password file.

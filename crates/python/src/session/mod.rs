@@ -424,7 +424,7 @@ impl Session {
         };
         let (user, policy) = (&info.info().user, info.info().auth);
         let authenticator = Authenticator::new(user, password, binding, policy);
-        let parameters = info.startup_parameters();
+        let parameters = info.info().startup_parameters();
         let startup = Startup { parameters, authenticator };
         // Not timed: nobody has called yet.
         let begun = self.lock(py)?.core.startup(startup);

@@ -110,6 +110,40 @@ pub struct ConnInfo {
     pub server_settings: Vec<(String, String)>,
 }
 
+impl ConnInfo {
+    /// The parameters of the startup message. The caller's settings come first: the server uses the
+    /// last value of a name, and text must be UTF-8.
+    #[must_use]
+    pub fn startup_parameters(&self) -> Vec<(String, String)> {
+        let mut parameters = self.server_settings.clone();
+        let optional = [
+            ("application_name", &self.application_name),
+            ("options", &self.options),
+            ("replication", &self.replication),
+        ];
+        for (name, value) in optional {
+            parameters.extend(value.clone().map(|value| (name.to_owned(), value)));
+        }
+        parameters.push(("user".to_owned(), self.user.clone()));
+        parameters.push(("database".to_owned(), self.database.clone()));
+        parameters.push(("client_encoding".to_owned(), "UTF8".to_owned()));
+        parameters
+    }
+
+    /// The role and the database, for messages: each is shown if it is a plain name.
+    #[must_use]
+    pub fn shown_login(&self) -> String {
+        let shown = |name: &str| {
+            if is_shown(name) {
+                format!("'{name}'")
+            } else {
+                "(not shown: it may hold a secret)".to_owned()
+            }
+        };
+        format!("as user {}, database {}", shown(&self.user), shown(&self.database))
+    }
+}
+
 /// Facts from the operating system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Local {

@@ -167,6 +167,38 @@ fn hosts_and_ports() {
 }
 
 #[test]
+fn places_to_connect_to() {
+    assert_eq!(tcp("a", 1).place(), (Some("a".to_owned()), 1, None));
+    let numeric_address = Some("::1".to_owned());
+    let host = Host { numeric_address: numeric_address.clone(), ..tcp("a", 2) };
+    assert_eq!(host.place(), (Some("a".to_owned()), 2, numeric_address));
+    assert_eq!(unix("/tmp", 3).place(), (None, 3, Some("/tmp/.s.PGSQL.3".to_owned())));
+}
+
+#[test]
+fn the_startup_message_has_the_drivers_parameters_last() {
+    let info = info("postgresql://me@h/d?application_name=a&client_encoding=utf8&work_mem=1MB");
+    let parameters = info.startup_parameters();
+    let names: Vec<_> = parameters.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.last(), Some(&"client_encoding"));
+    let of = |name: &str| {
+        let found = parameters.iter().rfind(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    assert_eq!((of("user"), of("database")), (Some("me"), Some("d")));
+    assert_eq!((of("application_name"), of("work_mem")), (Some("a"), Some("1MB")));
+    // The server uses the last value of a name.
+    assert_eq!((of("client_encoding"), of("replication")), (Some("UTF8"), None));
+}
+
+#[test]
+fn a_login_is_shown_by_plain_names() {
+    assert_eq!(info("postgresql://me@h/d").shown_login(), "as user 'me', database 'd'");
+    let text = info("postgresql://me@h/a%20secret").shown_login();
+    assert_eq!(text, "as user 'me', database (not shown: it may hold a secret)");
+}
+
+#[test]
 fn socket_paths() {
     assert_eq!(unix("/tmp", 1).socket_path().as_deref(), Some("/tmp/.s.PGSQL.1"));
     assert_eq!(unix("/tmp/", 1).socket_path().as_deref(), Some("/tmp/.s.PGSQL.1"));

@@ -154,6 +154,16 @@ pub struct Host {
 }
 
 impl Host {
+    /// The TCP host (None for a Unix socket), the port, and the numeric address or the path of the
+    /// socket.
+    #[must_use]
+    pub fn place(&self) -> (Option<String>, u16, Option<String>) {
+        match &self.address {
+            HostAddress::Tcp(name) => (Some(name.clone()), self.port, self.numeric_address.clone()),
+            HostAddress::Unix(_) => (None, self.port, self.socket_path()),
+        }
+    }
+
     /// The Unix socket to connect to; None for TCP.
     #[must_use]
     pub fn socket_path(&self) -> Option<String> {

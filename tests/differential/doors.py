@@ -67,7 +67,7 @@ def columns(link: colonnade.sync.Connection, sql: str, *values: Any) -> list[Any
 
 def prepared(link: colonnade.sync.Connection) -> Run:
     """Keep each statement prepared until it fails, or until this connection changes something."""
-    kept: dict[str, colonnade.sync.PreparedStatement] = {}
+    kept: dict[str, colonnade.sync.PreparedStatement[colonnade.Record]] = {}
 
     def run(sql: str, *values: Any) -> list[Any]:
         if not sql.startswith(("INSERT", "SELECT")):

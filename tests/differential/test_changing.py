@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from tests.differential.changing import DOORS, PEERS, told_apart
+from tests.differential.changing import told_apart
+from tests.differential.doors import DOORS, PEERS
 
 #: A course by which the peers go wrong.
 HARD = 1

@@ -59,7 +59,7 @@ MAKEFLAGS += --no-print-directory
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 	@echo "Arguments: DEMO_ARGS, TEST_ARGS, BENCH_ARGS, for example make test TEST_ARGS='-k numeric'"
 
 demo: $(EXTENSION) ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
@@ -249,7 +249,7 @@ lock: $(TOOLS_STAMP) ## Update uv.lock and Cargo.lock to the newest versions
 	@$(UV) lock --upgrade
 	@cargo update
 
-clean: ## Remove everything that tasks have made
+clean: ## Remove environments, builds and caches (not build/, dist/ and the generated tests)
 	@rm -rf .venv .tools target fuzz/target fuzz/corpus .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@rm -f colonnade/_core*.so
 	@find colonnade tools tests benches examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -328,6 +328,6 @@ def _polars_name(name: str, wanted: Any) -> str:
 
 
 def _refuse(name: str, wanted: Any, reason: str) -> NoReturn:
-    is_dtype = any(_is_type_of(wanted, name) for name in ("dtype", "DataType"))
+    is_dtype = any(_is_type_of(wanted, kind) for kind in ("dtype", "DataType"))
     text = str(wanted) if is_dtype else shown(wanted)
     raise SchemaError(f'schema["{name}"]: {text} is not possible: {reason}')

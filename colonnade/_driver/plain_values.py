@@ -13,10 +13,10 @@ __all__ = ["plain_values"]
 
 @contextlib.contextmanager
 def plain_values(connection: Any) -> Generator[None, None, None]:
-    """Return a block in which `copy_columns_to_table` is as plain as `fetch_plain`."""
+    """Make a `with` block in which `copy_columns_to_table` is as plain as `fetch_plain`."""
     conversation = connection.conversation
-    conversation.are_values_plain = True
+    before, conversation.are_values_plain = conversation.are_values_plain, True
     try:
         yield
     finally:
-        conversation.are_values_plain = False
+        conversation.are_values_plain = before

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # Without pathlib, which a program that connects need not load.
-_PACKAGE = __file__.rsplit(os.sep, 2)[0]
+_PACKAGE = __file__.rsplit(os.sep, 2)[0] + os.sep
 
 
 def warn_caller(warning: Warning) -> None:

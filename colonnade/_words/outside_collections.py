@@ -29,7 +29,10 @@ class OutsideCollections:
             gc.callbacks.append(_note_collection)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Make the delayed calls and this one. Raises the exception of a call."""
+        """Make the delayed calls and this one; within a collection, keep this one for later.
+
+        Raises the exception of a call.
+        """
         self._delayed.append(function)
         if _collecting == threading.get_ident():
             return

@@ -89,7 +89,7 @@ fn encoded(array: &dyn Array, row: usize) -> Option<&[u8]> {
 
 /// The number of dimensions of a column's arrays, given the type of their elements; `None` if the
 /// column does not hold such arrays.
-pub fn list_dimensions(element: &Type, data_type: &DataType) -> Option<usize> {
+pub(crate) fn list_dimensions(element: &Type, data_type: &DataType) -> Option<usize> {
     list_depth(data_type).checked_sub(own_depth(element, data_type)).filter(|depth| *depth > 0)
 }
 

@@ -59,7 +59,7 @@ pub use catalog::{Catalog, Catalogs, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_parts::{Part, form, list_offsets, parts};
-pub use column_value::{column_value, list_dimensions, needs_type};
+pub use column_value::{column_value, needs_type};
 pub use concat::{concat, concat_arrays};
 pub use contained::contained;
 pub use decimal_floats::{DecimalFloats, decimal_floats};

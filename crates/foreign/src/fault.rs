@@ -11,6 +11,8 @@ pub enum Fault {
     Data(ArrowError),
     /// The producer failed, with this message.
     Producer(String),
+    /// The stream was already consumed.
+    Released,
 }
 
 impl From<ArrowError> for Fault {
@@ -31,6 +33,7 @@ impl fmt::Display for Fault {
                 None => write!(f, "the Arrow data is faulty: {error}"),
             },
             Self::Producer(reason) => f.write_str(reason),
+            Self::Released => f.write_str("the stream is released: it was already consumed"),
         }
     }
 }

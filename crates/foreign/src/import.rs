@@ -60,7 +60,11 @@ pub fn schema_of(schema: &FFI_ArrowSchema) -> Result<Schema, ArrowError> {
 }
 
 /// The array of a field, checked.
-pub fn array_of(field: &Field, content: FFI_ArrowArray) -> Result<ArrayRef, Fault> {
+///
+/// # Safety
+/// The producer of the content states the field's type: the number of its buffers is checked, their
+/// sizes cannot be.
+pub unsafe fn array_of(field: &Field, content: FFI_ArrowArray) -> Result<ArrayRef, Fault> {
     imported(content, field.data_type()).and_then(checked).map_err(Fault::from)
 }
 
@@ -75,6 +79,9 @@ pub struct Stream {
 impl Stream {
     /// A stream that was not released.
     pub fn new(mut stream: FFI_ArrowArrayStream) -> Result<Self, Fault> {
+        if stream.release().is_none() {
+            return Err(Fault::Released);
+        }
         let mut schema = FFI_ArrowSchema::empty();
         let get = stream.get_schema();
         // SAFETY: the stream is alive, the function is its own, and it fills the result's place if
@@ -85,11 +92,6 @@ impl Stream {
         }
         let kind = contained(|| DataType::try_from(&schema))?;
         Ok(Self { stream, schema, kind })
-    }
-
-    /// The type of all arrays.
-    pub fn kind(&self) -> &DataType {
-        &self.kind
     }
 
     /// The type of all arrays, with its metadata.
@@ -111,7 +113,7 @@ impl Stream {
     }
 
     /// The next array, checked.
-    pub fn next_array(&mut self) -> Option<Result<ArrayRef, Fault>> {
+    fn next_array(&mut self) -> Option<Result<ArrayRef, Fault>> {
         let checked = |data| checked(data).map_err(Fault::from);
         self.next_data().map(|data| data.and_then(checked))
     }
@@ -180,7 +182,7 @@ impl BatchStream {
 }
 
 /// The fields of a struct array as the columns of a batch.
-pub fn record_batch(schema: &SchemaRef, rows: &ArrayRef) -> Result<RecordBatch, ArrowError> {
+fn record_batch(schema: &SchemaRef, rows: &ArrayRef) -> Result<RecordBatch, ArrowError> {
     let refused = |text: String| Err(ArrowError::InvalidArgumentError(text));
     match rows.as_any().downcast_ref::<StructArray>() {
         Some(rows) if rows.null_count() == 0 => {

@@ -12,24 +12,31 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrowPrimitiveType};
 use arrow_schema::{DataType, TimeUnit};
 
-/// The reason why a value has no microseconds.
+/// The reason why a value has no microseconds, with its class in Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MomentError {
     /// It has nanoseconds.
-    Nanoseconds,
+    Nanoseconds(&'static str),
     /// They exceed 64 bits.
-    OutOfRange,
+    OutOfRange(&'static str),
     /// The column holds other values.
     OtherType(DataType),
 }
 
+const TIMEDELTA: &str = "timedelta";
+
 impl fmt::Display for MomentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nanoseconds => f.write_str(
-                "Python's datetime cannot hold nanoseconds: read the column as NumPy or Arrow",
+            Self::Nanoseconds(class) => write!(
+                f,
+                "Python's {class} cannot hold nanoseconds: read the column as NumPy or Arrow"
             ),
-            Self::OutOfRange => f.write_str(
+            Self::OutOfRange(TIMEDELTA) => f.write_str(
+                "the duration is outside Python's timedelta: fetch columns and read them as NumPy \
+                 or Arrow",
+            ),
+            Self::OutOfRange(_) => f.write_str(
                 "the year is outside Python's datetime (1 to 9999): cast it to text, or fetch \
                  columns and read them as NumPy or Arrow",
             ),
@@ -40,12 +47,12 @@ impl fmt::Display for MomentError {
 
 impl std::error::Error for MomentError {}
 
-/// The timestamp at an index, in microseconds. The server has no finer ones; a codec's array may,
-/// and that is an error.
+/// The moment or duration at an index, in microseconds. The server has no finer ones; a codec's
+/// array may, and that is an error.
 pub fn micros(array: &dyn Array, index: usize) -> Result<i64, MomentError> {
     let (unit, count) = count(array, index)?;
     if unit == TimeUnit::Nanosecond && count.rem_euclid(1_000) != 0 {
-        return Err(MomentError::Nanoseconds);
+        return Err(MomentError::Nanoseconds(class_of(array)));
     }
     let micros = match unit {
         TimeUnit::Second => count.checked_mul(1_000_000),
@@ -53,7 +60,15 @@ pub fn micros(array: &dyn Array, index: usize) -> Result<i64, MomentError> {
         TimeUnit::Microsecond => Some(count),
         TimeUnit::Nanosecond => Some(count.div_euclid(1_000)),
     };
-    micros.ok_or(MomentError::OutOfRange)
+    micros.ok_or_else(|| MomentError::OutOfRange(class_of(array)))
+}
+
+fn class_of(array: &dyn Array) -> &'static str {
+    match array.data_type() {
+        DataType::Duration(_) => TIMEDELTA,
+        DataType::Time32(_) | DataType::Time64(_) => "time",
+        _ => "datetime",
+    }
 }
 
 fn count(array: &dyn Array, index: usize) -> Result<(TimeUnit, i64), MomentError> {
@@ -113,15 +128,16 @@ mod tests {
     fn nanoseconds_are_refused_unless_they_are_whole_microseconds() {
         let array = TimestampNanosecondArray::from(vec![-1_000, -1_001, 999]);
         assert_eq!(micros(&array, 0), Ok(-1));
-        assert_eq!(micros(&array, 1), Err(MomentError::Nanoseconds));
-        assert_eq!(micros(&array, 2), Err(MomentError::Nanoseconds));
+        assert_eq!(micros(&array, 1), Err(MomentError::Nanoseconds("datetime")));
+        assert_eq!(micros(&array, 2), Err(MomentError::Nanoseconds("datetime")));
     }
 
     #[test]
     fn what_exceeds_64_bits_and_other_types_are_refused() {
         let most = DurationSecondArray::from(vec![i64::MAX / 1_000_000, i64::MAX / 1_000_000 + 1]);
         assert_eq!(micros(&most, 0), Ok(i64::MAX / 1_000_000 * 1_000_000));
-        assert_eq!(micros(&most, 1), Err(MomentError::OutOfRange));
+        let told = micros(&most, 1).unwrap_err().to_string();
+        assert!(told.starts_with("the duration is outside Python's timedelta: "), "{told}");
         let other = micros(&Int32Array::from(vec![1]), 0);
         assert_eq!(other, Err(MomentError::OtherType(DataType::Int32)));
         assert_eq!(other.unwrap_err().to_string(), "a column of Int32 has no timestamps");

@@ -1,6 +1,7 @@
 //! Values of NumPy's dtypes as Arrow arrays. NaT is the smallest integer in both.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::num::TryFromIntError;
 use std::sync::Arc;
 
@@ -124,8 +125,8 @@ fn primitive_of<T: ArrowPrimitiveType<Native = i64>>(counts: Vec<i64>) -> ArrayR
 }
 
 /// Strings of `width` bytes each. NumPy pads them with NUL, and strips NUL when reading them.
-pub fn fixed_bytes(bytes: &[u8], width: usize) -> ArrayRef {
-    let strings = bytes.chunks(width).map(|string| {
+pub fn fixed_bytes(bytes: &[u8], width: NonZeroUsize) -> ArrayRef {
+    let strings = bytes.chunks(width.get()).map(|string| {
         let end = string.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         string.get(..end).unwrap_or_default()
     });
@@ -133,8 +134,8 @@ pub fn fixed_bytes(bytes: &[u8], width: usize) -> ArrayRef {
 }
 
 /// As [`fixed_bytes`], for code points of four bytes; None if one is no character.
-pub fn fixed_text(points: &[u32], width: usize) -> Option<ArrayRef> {
-    let strings = points.chunks(width).map(|string| {
+pub fn fixed_text(points: &[u32], width: NonZeroUsize) -> Option<ArrayRef> {
+    let strings = points.chunks(width.get()).map(|string| {
         let end = string.iter().rposition(|point| *point != 0).map_or(0, |last| last + 1);
         let points = string.get(..end).unwrap_or_default();
         points.iter().map(|point| char::from_u32(*point)).collect::<Option<String>>()

@@ -1,6 +1,6 @@
 //! Memory for growing columns: each large block has its own pages.
 //!
-//! A column doubles its buffer as rows come in. The C library's `realloc` moves a large block by
+//! A column doubles its buffer as rows come in. glibc's `realloc` moves a large block by
 //! remapping its pages at first, but after the first large block was freed it serves blocks of up
 //! to 32 MiB from its heap, where each doubling copies: with 18 columns that grow at the same row,
 //! the event loop stopped for 40 ms. Here a large block is always a mapping of its own, grows by
@@ -62,7 +62,7 @@ fn mapped(size: usize) -> *mut u8 {
 
 // SAFETY: one of two allocators handles a block for its whole life. The block's layout, which
 // callers pass back unchanged, decides which one; a block that crosses the limit is copied over. A
-// mapping is as large as requested, and its pages are zero.
+// mapping is at least as large as requested, and its pages are zero.
 unsafe impl GlobalAlloc for ColumnMemory {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

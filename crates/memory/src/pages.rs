@@ -11,7 +11,7 @@ mod linux {
     /// A huge page of x86-64, and of ARM with pages of 4 KiB.
     const HUGE_BYTES: usize = 2 * 1024 * 1024;
 
-    /// How much of the last huge page may be wasted: a seventh of the smallest block that has one.
+    /// How much of the last huge page may be wasted: a quarter of the page.
     const WASTED_BYTES_MOST: usize = HUGE_BYTES / 4;
 
     /// The first bytes of a block that are worth huge pages.

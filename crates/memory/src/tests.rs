@@ -2,7 +2,9 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use crate::{ColumnMemory, LARGE_BYTES, PAGE_ALIGN, filling, is_large};
+use crate::{ColumnMemory, LARGE_BYTES, filling};
+#[cfg(all(target_os = "linux", not(sanitized)))]
+use crate::{PAGE_ALIGN, is_large};
 
 /// A block of the allocator, freed at the end of its test.
 struct Block {
@@ -132,8 +134,9 @@ fn the_mark_of_filling_ends_with_its_work() {
 #[cfg(all(target_os = "linux", not(sanitized)))]
 fn a_block_of_a_mebibyte_is_returned_by_the_thread() {
     let resident = || {
-        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * PAGE_ALIGN
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     };
     let block = Block::of(128 << 20);
     // SAFETY: the block has this size.

@@ -194,7 +194,7 @@ impl HeldRows {
             held.rows.catch_up();
         }
         let rows = &mut held.rows;
-        let batch = py.detach(|| rows.into_columns(&mut sink));
+        let batch = py.detach(|| rows.take_columns(&mut sink));
         let batch = batch.map_err(|error| errors::of_session(py, error))?;
         Ok(Batch::new(batch, columns, Arc::clone(&held.making.codecs)))
     }

@@ -10,7 +10,8 @@ use colonnade_protocol::{DataRows, Format, Frame, next_frame};
 
 use crate::{ColumnSink, Error, SinkError};
 
-/// The size of a chunk, unless a single run of rows is larger.
+/// The room of each chunk after the first, unless a single run of rows is larger. The first one is
+/// as large as its run.
 const CHUNK_BYTES: usize = 1024 * 1024;
 
 /// The tag of a message, which its length field does not count.
@@ -18,7 +19,7 @@ const TAG_BYTES: usize = 1;
 const LENGTH_BYTES: usize = 4;
 
 /// Rows as they came, of which the first ones may be taken already.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct KeptRows {
     /// Runs of whole messages.
     chunks: VecDeque<Vec<u8>>,
@@ -121,7 +122,7 @@ impl KeptRows {
     ///
     /// # Errors
     /// A value that does not fit its column: then all rows are lost.
-    pub fn into_columns(&mut self, sink: &mut ColumnSink) -> Result<RecordBatch, Error> {
+    pub fn take_columns(&mut self, sink: &mut ColumnSink) -> Result<RecordBatch, Error> {
         let filled = self.fill(sink);
         if filled.is_err() {
             self.chunks.clear();

@@ -65,7 +65,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Names the cause that took the largest part of the lag.
+    /// Names the cause: a starved process, the garbage collector or decoding, if it took half of
+    /// the lag; else what took the largest part.
     ///
     /// A thread that waits for the interpreter looks asleep to the kernel, but it wakes once per
     /// `switch_interval` to ask the holder for it, and so does the watchdog meanwhile. A thread

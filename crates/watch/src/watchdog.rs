@@ -42,7 +42,7 @@ pub struct Stall<S> {
     pub ended: Instant,
     /// What was counted meanwhile.
     pub evidence: Evidence,
-    /// The stacks that were taken: at the threshold, and at ten times the threshold.
+    /// The stacks that were taken: when the stall was suspected, and at ten times the threshold.
     pub stacks: Vec<Stack<S>>,
 }
 

@@ -125,7 +125,7 @@ impl Time {
     }
 
     /// As `whole`, beyond 64 bits, too.
-    pub fn whole_of_any_size(self, unit: Unit) -> Result<i128, TimeError> {
+    fn whole_of_any_size(self, unit: Unit) -> Result<i128, TimeError> {
         match (self.unit.attoseconds(), unit.attoseconds()) {
             (Some(from), Some(to)) => self.scaled(unit, from, to),
             (None, None) => self.scaled(unit, self.unit.months(), unit.months()),

@@ -18,6 +18,11 @@ fn stream_of(
     FFI_ArrowArrayStream::new(Box::new(reader))
 }
 
+fn array_of(field: &Field, content: FFI_ArrowArray) -> Result<ArrayRef, Fault> {
+    // SAFETY: each test sends an array of the field's type, or one with fewer buffers.
+    unsafe { super::array_of(field, content) }
+}
+
 fn batch(values: [i32; 2]) -> RecordBatch {
     record_batch!(("a", Int32, values.to_vec())).unwrap()
 }
@@ -54,11 +59,17 @@ fn values_are_checked() {
 }
 
 #[test]
+fn a_stream_that_was_consumed_is_refused() {
+    let told = Stream::new(FFI_ArrowArrayStream::empty()).err().unwrap();
+    assert!(matches!(told, Fault::Released));
+}
+
+#[test]
 fn the_arrays_of_a_stream_are_joined() {
     let schema = batch([0, 0]).schema();
     let sent = vec![Ok(batch([1, 2])), Ok(batch([3, 4]))];
     let mut stream = Stream::new(stream_of(sent, &schema)).unwrap();
-    assert!(matches!(stream.kind(), DataType::Struct(fields) if fields.len() == 1));
+    assert!(matches!(&stream.kind, DataType::Struct(fields) if fields.len() == 1));
     assert!(matches!(stream.field().unwrap().data_type(), DataType::Struct(_)));
     let all = stream.joined().unwrap();
     let values = all.as_struct().column(0).as_primitive::<Int32Type>();

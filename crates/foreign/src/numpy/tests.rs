@@ -3,6 +3,10 @@ use arrow_array::{DurationSecondArray, Float64Array, Int8Array};
 
 use super::*;
 
+fn of(width: usize) -> NonZeroUsize {
+    NonZeroUsize::new(width).unwrap()
+}
+
 fn seconds(counts: Vec<i64>, unit: &str, step: i64) -> Option<Vec<i64>> {
     let array = moments(counts, unit, step, false)?;
     Some(array.as_primitive::<TimestampSecondType>().values().to_vec())
@@ -69,15 +73,15 @@ fn timedeltas_become_times_of_day() {
 
 #[test]
 fn strings_end_before_their_padding() {
-    let made = fixed_bytes(b"ab\0\0\0\0\0a\0", 3);
+    let made = fixed_bytes(b"ab\0\0\0\0\0a\0", of(3));
     let values: Vec<_> = made.as_binary::<i32>().iter().map(Option::unwrap).collect();
     assert_eq!(values, [b"ab".as_slice(), b"", b"\0a"]);
     let points = ['ä' as u32, 0, 0, 'b' as u32];
-    let made = fixed_text(&points, 2).unwrap();
+    let made = fixed_text(&points, of(2)).unwrap();
     let values: Vec<_> = made.as_string::<i32>().iter().map(Option::unwrap).collect();
     assert_eq!(values, ["ä", "\0b"]);
     // Half of a surrogate pair.
-    assert!(fixed_text(&[0xd800], 1).is_none());
+    assert!(fixed_text(&[0xd800], of(1)).is_none());
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl Iterator for Reader {
         let told = |fault| match fault {
             Fault::Data(error) => error,
             Fault::Producer(reason) => ArrowError::CDataInterface(reason),
+            fault @ Fault::Released => ArrowError::CDataInterface(fault.to_string()),
         };
         self.0.next_unchecked().map(|batch| batch.map_err(told))
     }

@@ -23,6 +23,7 @@ pub(crate) fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
     match fault {
         Fault::Data(_) => errors::of_class(py, "EncodeError", &fault.to_string()),
         Fault::Producer(reason) => PyRuntimeError::new_err(reason.clone()),
+        Fault::Released => PyValueError::new_err(fault.to_string()),
     }
 }
 
@@ -60,9 +61,6 @@ pub(crate) fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Stream> {
     let stream = with_critical_section(capsule.as_any(), || unsafe {
         FFI_ArrowArrayStream::from_raw(pointer)
     });
-    if stream.release().is_none() {
-        return Err(PyValueError::new_err("the stream is released: it was already consumed"));
-    }
     Stream::new(stream).map_err(|fault| exception(capsule.py(), &fault))
 }
 
@@ -101,6 +99,7 @@ pub(crate) fn take_array(
     if content.is_released() {
         return Err(PyValueError::new_err("the array was already taken out of its capsule"));
     }
-    let array = py.detach(|| colonnade_foreign::array_of(&field, content));
+    // SAFETY: both capsules are the producer's, and the first one states the type of the second.
+    let array = py.detach(|| unsafe { colonnade_foreign::array_of(&field, content) });
     array.map(|array| (field, array)).map_err(|fault| exception(py, &fault))
 }

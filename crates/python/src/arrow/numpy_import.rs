@@ -1,6 +1,7 @@
 //! NumPy arrays as Arrow arrays. This module never imports NumPy: given an array, NumPy is already
 //! there.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use arrow_array::types::{
@@ -189,18 +190,18 @@ fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
 }
 
 fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
-    if width == 0 {
+    let Some(width) = NonZeroUsize::new(width) else {
         return Ok(Arc::new(BinaryArray::from_iter_values(vec![b""; array.len()?])));
-    }
+    };
     let bytes = values::<u8>(&array.call_method1("view", ("u1",))?)?;
     Ok(numpy::fixed_bytes(&bytes, width))
 }
 
 /// As [`fixed_bytes`], for code points of four bytes.
 fn fixed_text(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
-    if width == 0 {
+    let Some(width) = NonZeroUsize::new(width) else {
         return Ok(Arc::new(StringArray::from_iter_values(vec![""; array.len()?])));
-    }
+    };
     let points = values::<u32>(&array.call_method1("view", ("u4",))?)?;
     let strings = numpy::fixed_text(&points, width);
     strings.ok_or_else(|| PyValueError::new_err("a string has no UTF-8 form"))

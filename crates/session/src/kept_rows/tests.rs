@@ -106,7 +106,7 @@ fn rows_that_were_counted_are_dropped_before_columns() {
     assert_eq!(kept.count_taken(1), 2..3);
     kept.catch_up();
     assert_eq!(kept.taken(), 3);
-    let batch = kept.into_columns(&mut sink()).unwrap();
+    let batch = kept.take_columns(&mut sink()).unwrap();
     assert_eq!(batch_values(&batch), [3, 4]);
     assert_eq!((kept.left(), kept.is_lost()), (0, false));
     assert_eq!(kept.count_taken(9), 5..5);
@@ -115,14 +115,14 @@ fn rows_that_were_counted_are_dropped_before_columns() {
 #[test]
 fn columns_of_no_rows_are_an_empty_batch() {
     let mut kept = KeptRows::default();
-    assert_eq!(kept.into_columns(&mut sink()).unwrap().num_rows(), 0);
+    assert_eq!(kept.take_columns(&mut sink()).unwrap().num_rows(), 0);
 }
 
 #[test]
 fn rows_are_lost_if_a_value_does_not_fit_its_column() {
     let mut kept = KeptRows::default();
     push(&mut kept, [number(1), vec![1, 2], number(3)]);
-    assert!(matches!(kept.into_columns(&mut sink()), Err(Error::Decode(_))));
+    assert!(matches!(kept.take_columns(&mut sink()), Err(Error::Decode(_))));
     assert!(kept.is_lost());
     assert_eq!((kept.left(), kept.chunks.len()), (0, 0));
 }

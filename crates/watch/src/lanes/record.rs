@@ -113,7 +113,7 @@ impl Record {
     /// Adds a wait since `since`, which was over at `over`, or so it was told; the rest was a wait
     /// for the lane's turn.
     pub fn add_wait(&mut self, lane: u32, kind: u8, since: u64, over: u64, now: u64) {
-        let over = over.clamp(since, now);
+        let over = over.min(now).max(since);
         self.add(lane, kind, since, over);
         self.add(lane, LOOP_DELAY, over, now);
     }

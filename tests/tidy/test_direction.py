@@ -101,7 +101,7 @@ CRATES: dict[str, set[str]] = {
     "session": {"protocol", "columnar"},
     "formats": set(),
     "compute": set(),
-    "foreign": {"protocol", "columnar"},
+    "foreign": {"columnar"},
     "memory": set(),
     "structs": set(),
     "watch": set(),

@@ -2,9 +2,10 @@
 //! NumPy's dtypes as Arrow arrays.
 //!
 //! The structure of imported data is checked against its type, then all of its values, offsets,
-//! views and UTF-8; only `BatchStream::next_unchecked` leaves out the values. One thing cannot be checked here, because the interface does
-//! not carry it: the size of the buffers. The last offset gives the size of a text buffer, and the
-//! array's length gives the others. The producer is trusted to provide that much memory.
+//! views and UTF-8; only `BatchStream::next_unchecked` leaves out the values. One thing cannot be
+//! checked here, because the interface does not carry it: the size of the buffers. The last offset
+//! gives the size of a text buffer, and the array's length gives the others. The producer is
+//! trusted to provide that much memory.
 //!
 //! The crate knows neither connections nor Python: capsules and buffers are taken by its caller.
 

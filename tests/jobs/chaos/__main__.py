@@ -10,8 +10,11 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import shutil
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from tests.jobs.chaos.conductor import Conductor
 from tests.jobs.chaos.plan import LAYOUTS, MODES, Layout, Mode, Plan
@@ -46,11 +49,13 @@ def _run(mode: Mode, layout: Layout) -> None:
         f"chaos: CHAOS_JOBS={count} CHAOS_SEED={seed} CHAOS_LAYOUT={layout} CHAOS_MODE={mode}",
         flush=True,
     )
-    report = Conductor(Plan(count, seed, mode, layout)).run()
+    directory = Path(tempfile.mkdtemp(prefix="colonnade-chaos-"))
+    report = Conductor(Plan(count, seed, mode, layout), directory).run()
     told, is_kept = lines(report)
     print("\n".join(told), flush=True)
     if not is_kept:
-        sys.exit(1)
+        sys.exit(f"What each worker wrote down is in {directory}")
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

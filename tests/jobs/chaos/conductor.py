@@ -7,12 +7,9 @@ import os
 import queue
 import random
 import re
-import shutil
 import signal
-import tempfile
 import time
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -30,6 +27,7 @@ from tests.support.restarts import RestartableServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tests.jobs.chaos.plan import Plan, Post
     from tests.support.restarts import Mode
@@ -76,10 +74,11 @@ class Report:
 
 
 class Conductor:
-    """Runs a plan once."""
+    """Runs a plan once; the ledgers of its workers stay in the directory."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, directory: Path) -> None:
         self._plan = plan
+        self._directory = directory
         self._random = random.Random(plan.seed)
         self._injected = Counter[Injection]()
         self._deck: list[Injection] = []
@@ -124,10 +123,7 @@ class Conductor:
     # Beginning and end
 
     def _set_up(self) -> None:
-        directory = Path(tempfile.mkdtemp(prefix="colonnade-chaos-"))
-        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        self._directory = directory
-        self._clock = clocks.Clock(directory)
+        self._clock = clocks.Clock(self._directory)
         self._server = self._stack.enter_context(RestartableServer(_SETTINGS))
         self._proxy = self._stack.enter_context(FaultProxy(self._server.dsn))
         self._door = self._stack.enter_context(BusyDoor(self._proxy))
@@ -149,7 +145,7 @@ class Conductor:
                 post,
                 self._plan,
                 dsn=self._dsn(post.road),
-                directory=directory,
+                directory=self._directory,
                 environment=self._environment(post),
             )
             for number, post in enumerate(self._plan.posts)

@@ -143,6 +143,20 @@ def test_a_lease_that_ends_too_early_is_a_failure() -> None:
     assert "1 jobs were taken away before the end of their lease" in failures(given)
 
 
+def test_a_loss_that_is_told_again_is_no_second_loss() -> None:
+    first = event(ledger.GOT, 1, 1.0, jobs=[0, 1])
+    lost = event(ledger.LOST, 1, 2.1)
+    kept = event(ledger.EXTENDED, 1, 2.2, jobs=[1])
+    ends = [event(ledger.LOST, 1, 2.3), event(ledger.ABANDONED, 1, 2.3, jobs=[1])]
+    others = [*lease(2, 2.05, 2, ledger.ACKED, 2.2)]
+    others += [event(kind, 3, 2.4, jobs=[1]) for kind in (ledger.GOT, ledger.WORKED, ledger.ACKED)]
+    others[-3].attempts = [2]
+    assert not failures(evidence(first, lost, kept, *ends, *others, jobs=2))
+    assert "before the end of their lease" in failures(
+        evidence(first, kept, *ends, *others, jobs=2)
+    )
+
+
 def test_two_leases_with_one_attempt_are_a_failure() -> None:
     first = lease(1, 1.0, 1, ledger.LOST, 2.5)
     given = evidence(*first, *lease(2, 2.1, 1, ledger.ACKED, 2.3))

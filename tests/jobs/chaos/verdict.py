@@ -188,6 +188,8 @@ class _Leases:
         self._of_job: dict[int, list[Event]] = defaultdict(list)
         self._attempts: dict[tuple[int, int | None], int] = {}
         self._early: list[int] = []
+        # Jobs whose loss a worker knows: `commit` tells it again, however long the others are held.
+        self._known_lost: set[tuple[str, int | None, int]] = set()
         # By worker and token: since when the lease is surely held.
         self._held_from: dict[tuple[str, int | None], float] = {}
         self._troubles: dict[str, list[Event]] = defaultdict(list)
@@ -209,9 +211,11 @@ class _Leases:
         elif event.kind in {ledger.GOT, ledger.EXTENDED}:
             self._held_from[lease] = event.began
         elif event.kind == ledger.LOST:
+            news = [number for number in event.jobs if (*lease, number) not in self._known_lost]
+            self._known_lost.update((*lease, number) for number in news)
             held = event.ended - self._held_from[lease]
             if held < self._evidence.plan.lease - _RESOLUTION_S:
-                self._early += event.jobs
+                self._early += news
         attempts = event.attempts or [0] * len(event.jobs)
         for number, attempt in zip(event.jobs, attempts, strict=True):
             if self._busy[number]:

@@ -222,6 +222,8 @@ class Layout(ABC):
     take: str
     """Remove at most $1 jobs; $2 is as $4 of `lease`."""
     release_all: str
+    """Give back the jobs with the token $1, for which it waits: another `get` may have locked them
+    to see that they are leased. A query of their number."""
     sweep: str
     next_ready: str
     """The seconds until a job has to get in line, and until one in line is ready, or NULL; and

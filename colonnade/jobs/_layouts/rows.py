@@ -22,6 +22,7 @@ from colonnade.jobs._layouts.base import (
     Question,
     Route,
     counted,
+    equal,
     first_of,
     later,
     locked_first,
@@ -224,8 +225,9 @@ class Rows(Layout):
             " job_attempts = job_attempts OPERATOR(pg_catalog.-) 1"
         )
         self.release = self._in_both_forms(lambda mine: f"{released} WHERE {mine} RETURNING job_id")
-        of_token = self._free("job_token OPERATOR(pg_catalog.=) $1")
-        self.release_all = counted(f"{released} WHERE {of_token}")
+        theirs = equal("job_token", "$1")
+        waited = locked_first(f"{self._table} WHERE {theirs}", _LOCKED)
+        self.release_all = counted(f"{released} WHERE {theirs} AND {waited}")
         self.nack = self._in_both_forms(self._nacking)
 
     def _in_both_forms(self, build: Callable[[str], str]) -> Forms:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # An index takes rows of 2,704 bytes with pages of 8 KB.
 _KEY_MOST_BYTES = 2600
+_HASHED = "... sha256 "
 
 
 def staged_route(definition: Definition, beside: Beside) -> Route:
@@ -70,11 +71,15 @@ def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[objec
 
 
 def _indexed(key: str) -> str:
-    """An expression: the key, or if it is too long for an index, its beginning and a hash."""
+    """An expression: the key, or if it is too long for an index, its beginning and a hash.
+
+    So is a key that has the mark of such a one, or it could be chosen to equal another's.
+    """
     digest = f"pg_catalog.sha256(pg_catalog.convert_to({key}, 'UTF8'))"
     return (
         f"CASE WHEN pg_catalog.octet_length({key}) OPERATOR(pg_catalog.>) {_KEY_MOST_BYTES}"
-        f" THEN pg_catalog.concat(pg_catalog.left({key}, 200), '... sha256 ',"
+        f" OR pg_catalog.strpos({key}, '{_HASHED}') OPERATOR(pg_catalog.>) 0"
+        f" THEN pg_catalog.concat(pg_catalog.left({key}, 200), '{_HASHED}',"
         f" pg_catalog.encode({digest}, 'hex')) ELSE {key} END"
     )
 

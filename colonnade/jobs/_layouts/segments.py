@@ -70,7 +70,7 @@ class Segments(Layout):
         self.sweep = self._sweeping()
         self.release_all = (
             f"WITH mine AS MATERIALIZED (SELECT {', '.join(KEY)} FROM {self.names.ranges}"
-            f" WHERE {equal('job_token', '$1')} FOR UPDATE SKIP LOCKED)"
+            f" WHERE {equal('job_token', '$1')} ORDER BY {ORDER} FOR UPDATE)"
             f", changed AS (UPDATE {self.names.ranges} AS r SET job_token = NULL,"
             f" job_ready_at = {NOW}, job_attempts = r.job_attempts OPERATOR(pg_catalog.-) 1"
             f" FROM mine AS m WHERE {same('r', 'm')} RETURNING 1)"

@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from colonnade.jobs._sync.batch import ack_together
+from colonnade.jobs._sync.hurried import HurriedPool
 from colonnade.jobs._tasks.threads import Signal
 from colonnade.jobs.errors import PASSING
 from colonnade.jobs.logs import logger, of_jobs, of_queue
@@ -25,6 +26,8 @@ _AGAIN_S = 0.05
 _AGAIN_MOST_S = 1.0
 # At the end of the work, it is tried for so long.
 _LAST_S = 5.0
+# When that is cut off, because its work was to have ended, for so long.
+_CUT_OFF_S = 1.0
 
 
 class Acks:
@@ -79,8 +82,8 @@ class Acks:
             while self._left and time.monotonic() < give_up:
                 self._round()
         finally:
-            # Cancelled, too: it was done.
-            self._flush_all()
+            # Cancelled, too: it was done. Handlers may keep all connections, though.
+            self._flush_all(within=_CUT_OFF_S)
             for batch in self._left:
                 self._let_go(batch)
                 logger.warning(
@@ -105,16 +108,18 @@ class Acks:
         for _ in range(asking):
             self._asking.popleft().set()
 
-    def _flush_all(self) -> None:
+    def _flush_all(self, within: float | None = None) -> None:
         while self._left:
             self._finished.append(self._left.popleft())
-        self._flush()
+        self._flush(within)
 
-    def _flush(self) -> None:
+    def _flush(self, within: float | None = None) -> None:
         self.error = None
         while batches := self._next():
+            pool = batches[0].queue.pool
+            place = pool if within is None else HurriedPool(pool, within)
             try:
-                left, errors = ack_together(batches)
+                left, errors = ack_together(batches, place)
             except PASSING as error:
                 left, errors = batches, []
                 self.error = error

@@ -399,18 +399,18 @@ def release_within(batch: Batch, seconds: float) -> None:
 
 
 def ack_together(
-    batches: Sequence[Batch], connection: colonnade.sync.Connection | None = None
+    batches: Sequence[Batch], place: Any
 ) -> tuple[list[Batch], list[tuple[Batch, LeaseLostError]]]:
     """Acknowledge what batches of one queue still hold, in one statement that waits for nobody.
 
     Returns the batches with jobs that another transaction has locked, which are still held, and
-    the lost jobs of each batch. Without a connection, one of the pool is used.
+    the lost jobs of each batch. `place` is a pool, or a connection without a transaction.
     """
     asked = [(batch, batch._done(None)) for batch in batches]  # noqa: SLF001 - of this module
     asked = [(batch, wanted) for batch, wanted in asked if len(wanted)]
     if not asked:
         return [], []
-    place, layout = connection or batches[0].queue.pool, batches[0].queue.layout
+    layout = batches[0].queue.layout
     parts = [batch._part(wanted) for batch, wanted in asked]  # noqa: SLF001 - of this module
     call = layout.ack(parts)
     with contextlib.ExitStack() as settling:

@@ -65,12 +65,12 @@ async def test_a_lost_lease_is_of_its_batch_alone(queue: jobs.Queue) -> None:
     await late.extend(0.05)
     passed_on = await queue.get(2, timeout=5)
     assert passed_on.columns["a"].tolist() == [0]
-    locked, lost = await ack_together([late, first, passed_on])
+    locked, lost = await ack_together([late, first, passed_on], queue.pool)
     assert not locked
     # One of its jobs was passed on, and done by its new holder; the others were not.
     assert [(of, error.lost.tolist()) for of, error in lost] == [(late, passed_on.ids.tolist())]
     assert [len(batch.held) for batch in (late, first, passed_on)] == [0, 0, 0]
-    assert await ack_together([late, first]) == ([], [])
+    assert await ack_together([late, first], queue.pool) == ([], [])
     assert await queue.length() == 0
 
 
@@ -206,6 +206,35 @@ async def test_a_handler_that_does_not_end_is_told(queue: jobs.Queue) -> None:
         await consumer.run()
     assert begun == [1]
     assert await queue.length() == 1
+
+
+# async-only: begin
+# A thread that waits for a connection cannot be cancelled, and tells later what was done.
+async def test_a_worker_ends_though_its_handlers_keep_all_connections(
+    dsn: str, queue: jobs.Queue
+) -> None:
+    await queue.add({"a": [1]})
+    async with colonnade.create_pool(dsn, min_size=1, max_size=3) as pool:
+        kept: list[Any] = []
+
+        async def handler(batch: jobs.Batch) -> None:
+            assert len(batch) == 1
+            while len(kept) < 2:
+                kept.append(await pool.acquire())
+            consumer.stop()
+
+        cramped = await jobs.open_queue(pool, "work")
+        consumer = cramped.consume(handler, lease=0.5, stop_within=0.2)
+        with pytest.raises(TimeoutError, match="could not be acknowledged"):
+            await consumer.run()
+        # Nobody extends its lease any more.
+        again = await queue.get(timeout=30)
+        assert again.attempts.tolist() == [2]
+        for connection in kept:
+            await pool.release(connection)
+
+
+# async-only: end
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,21 @@ async def test_a_verb_waits_for_the_locked_job_alone(
     assert await left(ten) == ([] if verb == "ack" else list(range(10)))
 
 
+async def test_what_a_cancelled_get_gives_back_waits_for_the_locked_job(
+    ten: jobs.Queue, layout: LayoutName, other: colonnade.Connection
+) -> None:
+    """Another `get` locks it, to see that it is leased, for as long as its statement takes."""
+    batch = await ten.get()
+    async with other.transaction():
+        await other.execute(OF_THE_FIRST[layout])
+        release_all = asking.ask(ten.pool, ten.layout.release_all, batch.token)
+        task = asyncio.create_task(release_all)
+        await blocked(other)
+    assert await task == [(10,)]
+    again = await ten.get(timeout=0)
+    assert again.attempts.tolist() == [1] * 10
+
+
 async def test_a_lock_that_was_given_up_is_none(
     ten: jobs.Queue, layout: LayoutName, other: colonnade.Connection
 ) -> None:
@@ -87,7 +102,7 @@ async def test_a_lock_that_was_given_up_is_none(
         await other.execute(end)
         await batch.extend(60.0)
     await other.execute(f"BEGIN; {OF_THE_FIRST[layout]}; COMMIT")
-    assert await ack_together([batch]) == ([], [])
+    assert await ack_together([batch], ten.pool) == ([], [])
     assert await ten.length() == 0
 
 
@@ -98,12 +113,12 @@ async def test_a_locked_job_keeps_no_others_from_being_acknowledged(
     first, second = await ten.get(5), await ten.get(5)
     async with other.transaction():
         await other.execute(OF_THE_FIRST[layout])
-        locked, lost = await ack_together([first, second])
+        locked, lost = await ack_together([first, second], ten.pool)
         assert (locked, lost) == ([first], [])
         assert first.held.tolist() == first.ids[:1].tolist()
         assert await left(ten) == [0]
-        assert await ack_together(locked) == ([first], [])
-    assert await ack_together(locked) == ([], [])
+        assert await ack_together(locked, ten.pool) == ([first], [])
+    assert await ack_together(locked, ten.pool) == ([], [])
     assert await ten.length() == 0
 
 
@@ -114,8 +129,8 @@ async def test_a_locked_job_may_be_lost_after_all(
     batch = await rows_queue.get()
     async with other.transaction():
         await rows_queue.add({"a": [1]}, key="a", on_conflict="replace", connection=other)
-        assert await ack_together([batch]) == ([batch], [])
-    locked, ((loser, lost),) = await ack_together([batch])
+        assert await ack_together([batch], rows_queue.pool) == ([batch], [])
+    locked, ((loser, lost),) = await ack_together([batch], rows_queue.pool)
     assert not locked
     assert loser is batch
     assert lost.lost.tolist() == batch.ids[:1].tolist()

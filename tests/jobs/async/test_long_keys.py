@@ -38,3 +38,11 @@ async def test_a_long_key_is_shown_by_its_beginning(pool: colonnade.Pool) -> Non
     assert key.startswith("\u00e4" * 100)
     assert "sha256" in key
     assert len(key) < 300
+
+
+async def test_no_key_can_be_chosen_to_equal_a_long_one(pool: colonnade.Pool) -> None:
+    queue = await jobs.create_queue(pool, "w", {"b": "text"})
+    await queue.add({"b": ["v"]}, key=["k" * 3000])
+    (kept,) = (await queue.peek()).to_pydict()["job_key"]
+    assert await queue.add({"b": ["w"]}, key=[kept]) == 1
+    assert await queue.add({"b": ["w"]}, key=[kept]) == 0

@@ -106,3 +106,38 @@ def test_the_wait_for_the_pool_counts(dsn: str, queue: jobs.Queue) -> None:
         with small.acquire(), pytest.raises(TimeoutError, match=r"no connection was free within"):
             single.get(timeout=0.05)
         assert len(single.get(timeout=5)) == 1
+
+
+def test_a_job_that_may_end_the_process_begins_without_those_of_other_queues(
+    pool: colonnade.sync.Pool,
+) -> None:
+    retry = jobs.Retry(max_attempts=2)
+    deadly, harmless = [
+        jobs.create_queue(pool, name, {"a": "int8"}, retry=retry) for name in ("deadly", "harmless")
+    ]
+    deadly.add({"a": [1]})
+    deadly.get(lease=0.05)
+    time.sleep(0.1)
+    harmless.add({"a": np.arange(200)})
+    is_alone: list[bool] = []
+
+    def on_harmless(batch: jobs.Batch) -> None:
+        if is_alone:
+            consumers[1].stop()
+        time.sleep(0.02 * len(batch))
+
+    def on_deadly(batch: jobs.Batch) -> None:
+        while len(is_alone) < 5:
+            is_alone.append(batch.is_alone and harmless.stats().leased == 0)
+        consumers[0].stop()
+
+    consumers = [
+        deadly.consume(on_deadly, lease=30),
+        harmless.consume(on_harmless, limit=1, lease=30, concurrency=2),
+    ]
+    with ThreadPoolExecutor(2) as threads:
+        for work in [threads.submit(consumer.run) for consumer in consumers]:
+            work.result()
+    assert is_alone == [True] * 5
+    assert not harmless.stats().dead
+    assert set(harmless.peek(200)["job_attempts"].tolist()) <= {0}

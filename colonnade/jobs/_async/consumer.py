@@ -121,19 +121,24 @@ class Consumer:
         self._is_begun = True
         channels = [queue.definition.channel for queue in self._queues]
         done = Signal()
-        async with on_duty(self._pool, channels, self._leases) as self._hub:
-            with self._stop.rings(self._turns.halt):
-                is_whole = await run_all(
-                    [self._lane] * self._lanes,
-                    [lambda: self._acks.run(done)],
-                    stop=self._stop,
-                    done=done,
-                    seconds=self._stop_within,
-                )
+        async with (
+            on_duty(self._pool, channels, self._leases) as self._hub,
+            self._turns.at_work(),
+        ):
+            is_whole = await run_all(
+                [self._lane] * self._lanes,
+                [lambda: self._acks.run(done)],
+                stop=self._stop,
+                done=done,
+                seconds=self._stop_within,
+            )
         if self._drains and self._acks.error is not None:
             raise self._acks.error
         if not is_whole:
-            msg = f"handlers still ran {self._stop_within:g} s after stop(): their jobs come back"
+            msg = (
+                f"handlers still ran, or what they did could not be acknowledged,"
+                f" {self._stop_within:g} s after stop(): these jobs come back"
+            )
             raise TimeoutError(msg)
 
     async def _lane(self) -> None:

@@ -1,4 +1,4 @@
-"""When the lanes of a worker may get jobs and begin them."""
+"""When the lanes of a process's workers may get jobs and begin them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from colonnade.jobs._tasks.asyncio import Mutex, Semaphore, Signal
+from colonnade.jobs._tasks.asyncio import Mutex, Semaphore, Signal, workers_beside
+from colonnade.jobs._tasks.shares import Shares
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -14,13 +15,76 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.batch import Batch
 
 
+class Workers:
+    """The workers that would end together; one job that may end them begins alone."""
+
+    def __init__(self) -> None:
+        self.mutex = Mutex()
+        self.alone: Batch | None = None
+        self.lanes = 0
+        # Set while no batch is alone, and whenever a lane has ended.
+        self.together, self.fewer = Signal(), Signal()
+        self.together.set()
+        self._turns: list[Turns] = []
+
+    def join(self, turns: Turns) -> None:
+        """Take part until `leave`."""
+        with self.mutex:
+            self._turns.append(turns)
+            if self.alone is not None:
+                turns.halt.set()
+
+    def leave(self, turns: Turns) -> None:
+        """Take part no longer."""
+        with self.mutex:
+            self._turns.remove(turns)
+
+    def is_entered(self) -> bool:
+        """Count a lane, unless a batch is alone."""
+        with self.mutex:
+            self.lanes += self.alone is None
+            return self.alone is None
+
+    def is_left(self) -> None:
+        """Count a lane no longer."""
+        with self.mutex:
+            self.lanes -= 1
+        self.fewer.set()
+
+    def is_first(self, batch: Batch) -> bool:
+        """Whether it is alone from now on; of two such batches, one is given back."""
+        with self.mutex:
+            if self.alone is None:
+                self.alone = batch
+                self.together.clear()
+                for turns in self._turns:
+                    turns.halt.set()
+            return self.alone is batch
+
+    def go_on(self) -> None:
+        """Nothing is alone any more."""
+        with self.mutex:
+            self.alone = None
+            self.together.set()
+            for turns in self._turns:
+                turns.resume()
+
+    async def told(self) -> None:
+        """Wait until the server was told of all that is finished."""
+        for turns in tuple(self._turns):
+            await turns.told()
+
+
+_workers = Shares[Workers]()
+
+
 class Turns:
     """So many batches are begun at once, or one job that may end the process, alone.
 
-    Such a job, before its last attempt, begins when no other lane holds or gets any: they would
-    lose an attempt with it, and some have no other. Meanwhile the others give back what they have
-    not begun. Handlers that take longer than `patience` seconds are not awaited, so that a slow one
-    does not make the worker idle.
+    Such a job, before its last attempt, begins when no other lane of the process, or of the event
+    loop, holds or gets any: they would lose an attempt with it, and some have no other. Meanwhile
+    the others give back what they have not begun. Handlers that take longer than `patience` seconds
+    are not awaited, so that a slow one does not make the worker idle.
     """
 
     def __init__(
@@ -32,28 +96,32 @@ class Turns:
     ) -> None:
         self.halt = Signal()
         """Set while no jobs are to be got."""
+        self.told = told
         self._stop = stop
-        self._told = told
         self._patience = patience
         self._turn = Semaphore(concurrency)
-        self._mutex = Mutex()
-        self._alone: Batch | None = None
-        self._lanes = 0
-        # Set while no batch is alone, and whenever a lane has ended.
-        self._together, self._fewer = Signal(), Signal()
-        self._together.set()
+        # Replaced by those beside it when it is at work.
+        self._workers = Workers()
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncGenerator[None]:
+        """The worker has lanes, and `stop` halts them."""
+        with _workers.of(workers_beside(), Workers) as self._workers, self._stop.rings(self.halt):
+            self._workers.join(self)
+            try:
+                yield
+            finally:
+                self._workers.leave(self)
 
     @asynccontextmanager
     async def lane(self) -> AsyncGenerator[None]:
         """A lane gets jobs, works, and settles them."""
-        while not self._is_entered():
-            await self._together.wait(None)
+        while not self._workers.is_entered():
+            await self._workers.together.wait(None)
         try:
             yield
         finally:
-            with self._mutex:
-                self._lanes -= 1
-            self._fewer.set()
+            self._workers.is_left()
 
     @asynccontextmanager
     async def turn(self, batch: Batch) -> AsyncGenerator[bool]:
@@ -61,46 +129,34 @@ class Turns:
 
         A batch that is alone keeps the others out until `end`.
         """
-        if batch.is_alone and self._is_first(batch):
+        if batch.is_alone and self._workers.is_first(batch):
             await self._others_end()
         async with self._turn:
-            yield self._alone in {None, batch}
+            yield self._workers.alone in {None, batch}
 
     async def end(self, batch: Batch) -> None:
         """Let the others go on when the server knows the end of a batch that was alone."""
-        if self._alone is not batch:
+        if self._workers.alone is not batch:
             return
         try:
-            await self._told()
+            await self.told()
         finally:
-            with self._mutex:
-                self._alone = None
-                self._together.set()
-                self.halt.clear()
-            # It may have been set amid this.
-            if self._stop.is_set():
-                self.halt.set()
+            self._workers.go_on()
+
+    def resume(self) -> None:
+        """Get jobs again, unless the worker is to stop."""
+        self.halt.clear()
+        # It may have been set amid this.
+        if self._stop.is_set():
+            self.halt.set()
 
     async def _others_end(self) -> None:
         give_up = time.monotonic() + self._patience
-        with self._stop.rings(self._fewer):
-            while self._lanes > 1 and (left := give_up - time.monotonic()) > 0:
+        workers = self._workers
+        with self._stop.rings(workers.fewer):
+            while workers.lanes > 1 and (left := give_up - time.monotonic()) > 0:
                 if self._stop.is_set():
                     return
-                await self._fewer.wait(left)
-                self._fewer.clear()
-        await self._told()
-
-    def _is_entered(self) -> bool:
-        with self._mutex:
-            self._lanes += self._alone is None
-            return self._alone is None
-
-    def _is_first(self, batch: Batch) -> bool:
-        """Whether it is alone from now on; of two such batches, one is given back."""
-        with self._mutex:
-            if self._alone is None:
-                self._alone = batch
-                self._together.clear()
-                self.halt.set()
-            return self._alone is batch
+                await workers.fewer.wait(left)
+                workers.fewer.clear()
+        await workers.told()

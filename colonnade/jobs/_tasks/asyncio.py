@@ -13,7 +13,7 @@ from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 from colonnade.jobs.errors import BrokenConsumerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Sequence
 
 _Jobs = TypeVar("_Jobs")
 # So long those that help may take to tell the last of what was done.
@@ -183,6 +183,11 @@ def _exit_before(error: BaseException) -> SystemExit | None:
     while before is not None and not isinstance(before, SystemExit):
         before = before.__context__
     return before
+
+
+def workers_beside() -> Hashable:
+    """Those who would end together: the workers of this event loop."""
+    return asyncio.get_running_loop()
 
 
 async def in_background(work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +14,7 @@ from colonnade.jobs import definition
 from colonnade.jobs._tasks.handlers import WrongHandlerError, ends_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Hashable, Sequence
 
 _Jobs = TypeVar("_Jobs")
 # A handler of signals runs after so long at the latest.
@@ -150,6 +151,11 @@ def failure_of(handler: Callable[[_Jobs], object], batch: _Jobs) -> BaseExceptio
         )
         raise WrongHandlerError(msg)
     return None
+
+
+def workers_beside() -> Hashable:
+    """Those who would end together: the workers of this process."""
+    return os.getpid()
 
 
 def in_background(work: Callable[..., None], *args: object) -> None:

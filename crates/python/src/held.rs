@@ -10,30 +10,12 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::batch::Batch;
 use crate::errors;
-use crate::record::RowClass;
-use crate::rows::{RecordSink, RowPlan};
+use crate::rows::{RecordSink, RowMaker};
 use crate::session::column_sink;
-use crate::types::codecs::Codecs;
-
-/// How to make Python rows.
-struct Making {
-    columns: Arc<[ResultColumn]>,
-    plan: Arc<RowPlan>,
-    codecs: Arc<Codecs>,
-    class: RowClass,
-}
-
-impl Making {
-    fn sink(&self, py: Python<'_>, rows_before: u64) -> RecordSink {
-        let (columns, plan) = (Arc::clone(&self.columns), Arc::clone(&self.plan));
-        let (codecs, class) = (Arc::clone(&self.codecs), self.class.clone_ref(py));
-        RecordSink::new(py, columns, plan, codecs, class).behind(rows_before)
-    }
-}
 
 /// Collects rows as they come.
 pub(crate) struct HeldSink {
-    making: Making,
+    maker: RowMaker,
     rows: KeptRows,
     /// Also makes the rows at once.
     made: Option<RecordSink>,
@@ -42,27 +24,19 @@ pub(crate) struct HeldSink {
 impl HeldSink {
     /// Making rows as they come overlaps with the server's work. It is also done if a value can
     /// reveal that its type has changed: a lookup is possible only before the query ends.
-    pub(crate) fn new(
-        py: Python<'_>,
-        columns: Arc<[ResultColumn]>,
-        plan: Arc<RowPlan>,
-        codecs: Arc<Codecs>,
-        class: RowClass,
-        makes_rows: bool,
-    ) -> Self {
-        let is_unsure = columns.iter().any(|column| can_be_another(&column.pg_type));
-        let making = Making { columns, plan, codecs, class };
-        let made = (makes_rows || is_unsure).then(|| making.sink(py, 0));
-        Self { making, rows: KeptRows::default(), made }
+    pub(crate) fn new(py: Python<'_>, maker: RowMaker, makes_rows: bool) -> Self {
+        let is_unsure = maker.columns.iter().any(|column| can_be_another(&column.pg_type));
+        let made = (makes_rows || is_unsure).then(|| RecordSink::new(py, maker.clone_ref(py)));
+        Self { maker, rows: KeptRows::default(), made }
     }
 
     pub(crate) fn formats(&self) -> Vec<Format> {
-        self.making.plan.formats()
+        self.maker.plan.formats()
     }
 
     /// The columns of the result.
     pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
-        &self.making.columns
+        &self.maker.columns
     }
 
     /// The number of rows.
@@ -72,11 +46,8 @@ impl HeldSink {
 
     pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
         Python::attach(|py| {
-            let plan = RowPlan::new(py, columns);
-            let plan = Arc::new(plan.map_err(|error| SinkError::Foreign(Box::new(error)))?);
-            let (codecs, class) =
-                (Arc::clone(&self.making.codecs), self.making.class.clone_ref(py));
-            Ok(Self::new(py, Arc::clone(columns), plan, codecs, class, self.made.is_some()))
+            let maker = self.maker.renewed(py, columns)?;
+            Ok(Self::new(py, maker, self.made.is_some()))
         })
     }
 
@@ -101,7 +72,7 @@ fn is_unfit(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
 }
 
 struct Held {
-    making: Making,
+    maker: RowMaker,
     rows: KeptRows,
     /// The rows, if they were made at once.
     made: Option<Py<PyList>>,
@@ -109,7 +80,7 @@ struct Held {
 
 impl Held {
     fn make_rows<'py>(&mut self, py: Python<'py>, limit: u64) -> PyResult<Bound<'py, PyList>> {
-        let mut sink = self.making.sink(py, self.rows.taken());
+        let mut sink = RecordSink::new(py, self.maker.clone_ref(py)).behind(self.rows.taken());
         let taken = self.rows.take(limit, |run| sink.rows(run));
         taken.map_err(|error| errors::of_session(py, error))?;
         Ok(sink.into_records().into_bound(py))
@@ -130,9 +101,9 @@ pub(crate) struct HeldRows(Mutex<Held>);
 
 impl HeldRows {
     pub(crate) fn of(sink: HeldSink) -> Self {
-        let HeldSink { making, rows, made } = sink;
+        let HeldSink { maker, rows, made } = sink;
         let made = made.map(RecordSink::into_records);
-        Self(Mutex::new(Held { making, rows, made }))
+        Self(Mutex::new(Held { maker, rows, made }))
     }
 
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
@@ -185,9 +156,9 @@ impl HeldRows {
         infinity: &Bound<'_, PyAny>,
     ) -> PyResult<Batch> {
         let mut held = self.lock_rows(py)?;
-        let columns = Arc::clone(&held.making.columns);
+        let columns = Arc::clone(&held.maker.columns);
         let mut sink = column_sink(py, &columns, schema.as_ref(), infinity, None)?;
-        let asked = held.making.plan.formats();
+        let asked = held.maker.plan.formats();
         check_formats(&columns, &asked, &sink.formats())
             .map_err(|error| errors::of_session(py, error))?;
         if held.made.take().is_some() {
@@ -196,7 +167,7 @@ impl HeldRows {
         let rows = &mut held.rows;
         let batch = py.detach(|| rows.take_columns(&mut sink));
         let batch = batch.map_err(|error| errors::of_session(py, error))?;
-        Ok(Batch::new(batch, columns, Arc::clone(&held.making.codecs)))
+        Ok(Batch::new(batch, columns, Arc::clone(&held.maker.codecs)))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

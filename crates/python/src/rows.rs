@@ -11,10 +11,9 @@ use colonnade_session::SinkError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-pub(crate) use self::plan::RowPlan;
+pub(crate) use self::plan::{RowMaker, RowPlan};
 use crate::errors;
-use crate::record::{RecordBlock, RowClass};
-use crate::types::codecs::Codecs;
+use crate::record::RecordBlock;
 use crate::values::{Cells, ValueError};
 
 /// Rows decoded at a time: their spans and records stay in the processor's cache.
@@ -22,10 +21,7 @@ const BLOCK_ROWS: usize = 64;
 
 /// Collects rows as a list of records.
 pub(crate) struct RecordSink {
-    class: RowClass,
-    columns: Arc<[ResultColumn]>,
-    plan: Arc<RowPlan>,
-    codecs: Arc<Codecs>,
+    maker: RowMaker,
     spans: Spans,
     /// The number of rows decoded so far; numbers the row in an error.
     row_count: u64,
@@ -33,34 +29,24 @@ pub(crate) struct RecordSink {
 }
 
 impl RecordSink {
-    pub(crate) fn new(
-        py: Python<'_>,
-        columns: Arc<[ResultColumn]>,
-        plan: Arc<RowPlan>,
-        codecs: Arc<Codecs>,
-        class: RowClass,
-    ) -> Self {
+    pub(crate) fn new(py: Python<'_>, maker: RowMaker) -> Self {
         let records = PyList::empty(py).unbind();
-        Self { class, columns, plan, codecs, spans: Spans::new(), row_count: 0, records }
+        Self { maker, spans: Spans::new(), row_count: 0, records }
     }
 
     /// The format to request for each column.
     pub(crate) fn formats(&self) -> Vec<Format> {
-        self.plan.formats()
+        self.maker.plan.formats()
     }
 
     /// An empty sink with refined columns.
     pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
-        Python::attach(|py| {
-            let plan = Arc::new(RowPlan::new(py, columns).map_err(foreign)?);
-            let (columns, codecs) = (Arc::clone(columns), Arc::clone(&self.codecs));
-            Ok(Self::new(py, columns, plan, codecs, self.class.clone_ref(py)))
-        })
+        Python::attach(|py| Ok(Self::new(py, self.maker.renewed(py, columns)?)))
     }
 
     /// The columns of the result.
     pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
-        &self.columns
+        &self.maker.columns
     }
 
     /// The same sink for rows that follow `row_count` others.
@@ -85,21 +71,19 @@ impl RecordSink {
     fn append(&mut self, py: Python<'_>, mut rows: DataRows<'_>) -> Result<(), SinkError> {
         let bytes = rows.bytes();
         let mut spans = std::mem::take(&mut self.spans);
-        let mut block = RecordBlock::new(py, &self.class, &self.plan.names);
+        let RowMaker { columns, plan, codecs, class } = &self.maker;
+        let mut block = RecordBlock::new(py, class, &plan.names);
         loop {
-            let count = rows
-                .scan(self.columns.len(), BLOCK_ROWS, &mut spans)
-                .map_err(SinkError::Protocol)?;
+            let scanned = rows.scan(columns.len(), BLOCK_ROWS, &mut spans);
+            let count = scanned.map_err(SinkError::Protocol)?;
             if count == 0 {
                 break;
             }
             block.begin(count).map_err(foreign)?;
-            for (index, column) in self.plan.columns.iter().enumerate() {
+            for (index, column) in plan.columns.iter().enumerate() {
                 let cells = Cells { bytes, spans: spans.column(index), pg_type: &column.pg_type };
-                column
-                    .maker
-                    .fill(py, &self.codecs, &cells, &mut block)
-                    .map_err(|(row, error)| self.refuse(py, index, row, error))?;
+                let filled = column.maker.fill(py, codecs, &cells, &mut block);
+                filled.map_err(|(row, error)| self.refuse(py, index, row, error))?;
             }
             block.finish_into(self.records.bind(py)).map_err(foreign)?;
             self.row_count += count as u64;
@@ -109,7 +93,7 @@ impl RecordSink {
     }
 
     fn refuse(&self, py: Python<'_>, column: usize, row: usize, error: ValueError) -> SinkError {
-        let described = self.columns.get(column);
+        let described = self.maker.columns.get(column);
         let name = described.map_or("", |column| &*column.name);
         let type_name = described.map_or("", |column| column.pg_type.name.as_str());
         let row = self.row_count + row as u64;

@@ -5,10 +5,38 @@ use std::sync::Arc;
 
 use colonnade_columnar::{ResultColumn, Type};
 use colonnade_protocol::Format;
+use colonnade_session::SinkError;
 use pyo3::prelude::*;
 
-use crate::record::RecordNames;
+use super::foreign;
+use crate::record::{RecordNames, RowClass};
+use crate::types::codecs::Codecs;
 use crate::values::Maker;
+
+/// How the rows of one result become records of a class.
+pub(crate) struct RowMaker {
+    pub(crate) columns: Arc<[ResultColumn]>,
+    pub(crate) plan: Arc<RowPlan>,
+    pub(crate) codecs: Arc<Codecs>,
+    pub(crate) class: RowClass,
+}
+
+impl RowMaker {
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
+        let (columns, plan) = (Arc::clone(&self.columns), Arc::clone(&self.plan));
+        Self { columns, plan, codecs: Arc::clone(&self.codecs), class: self.class.clone_ref(py) }
+    }
+
+    /// The same for refined columns.
+    pub(crate) fn renewed(
+        &self,
+        py: Python<'_>,
+        columns: &Arc<[ResultColumn]>,
+    ) -> Result<Self, SinkError> {
+        let plan = Arc::new(RowPlan::new(py, columns).map_err(foreign)?);
+        Ok(Self { columns: Arc::clone(columns), plan, ..self.clone_ref(py) })
+    }
+}
 
 /// How a statement's rows become records.
 pub(crate) struct RowPlan {

@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 use super::Session;
-use super::query::column_sink;
 use crate::parameters::Taken;
 use crate::session::sink::RowSink;
 use crate::session::statement::Statement;
@@ -120,9 +119,8 @@ impl Session {
         schema: Option<Bound<'_, PyDict>>,
         infinity: &Bound<'_, PyAny>,
     ) -> PyResult<ManyArguments> {
-        let columns = &statement.statement.columns;
-        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        self.many(py, statement, RowSink::columns(sink, columns))
+        let sink = RowSink::columns(py, &statement.statement, schema.as_ref(), infinity)?;
+        self.many(py, statement, sink)
     }
 
     /// Sends a chunk of about `limit_bytes` of an iterator's sequences. Returns False if there are

@@ -64,18 +64,11 @@ impl Session {
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
         let statement = Arc::clone(&statement.statement);
-        let sink = schema
-            .map(|schema| {
-                column_sink(
-                    py,
-                    &statement.columns,
-                    Some(&schema),
-                    intern!(py, "raise").as_any(),
-                    None,
-                )
-            })
-            .transpose()?;
-        let formats = sink.map(|sink| sink.formats());
+        let sink = |schema| {
+            let columns = &statement.columns;
+            column_sink(py, columns, Some(&schema), intern!(py, "raise").as_any(), None)
+        };
+        let formats = schema.map(sink).transpose()?.map(|sink| sink.formats());
         let mut inner = self.lock(py)?;
         inner.runs(Instant::now(), true);
         let bound = inner.core.bind(statement, &encoded, formats);
@@ -108,9 +101,7 @@ impl Session {
         infinity: &Bound<'_, PyAny>,
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
-        let columns = &statement.statement.columns;
-        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        let sink = RowSink::columns(sink, columns);
+        let sink = RowSink::columns(py, &statement.statement, schema.as_ref(), infinity)?;
         self.open(py, statement, &encoded, row_limit, sink)
     }
 
@@ -136,9 +127,7 @@ impl Session {
         schema: Option<Bound<'_, PyDict>>,
         infinity: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let columns = &portal.0.statement.columns;
-        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        let sink = RowSink::columns(sink, columns);
+        let sink = RowSink::columns(py, &portal.0.statement, schema.as_ref(), infinity)?;
         self.more(py, portal, row_limit, sink)
     }
 }

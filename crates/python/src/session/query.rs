@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use colonnade_columnar::ResultColumn;
-use colonnade_session::{ColumnSink, Conversions};
+use colonnade_session::{ColumnSink, Conversions, Gathering};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -13,12 +13,25 @@ use super::Session;
 use crate::held::HeldSink;
 use crate::parameters::Taken;
 use crate::record::RowClass;
-use crate::rows::{RecordSink, RowPlan};
+use crate::rows::{RecordSink, RowMaker, RowPlan};
 use crate::session::sink::RowSink;
 use crate::session::statement::Statement;
 use crate::{errors, parameters};
 
 impl Session {
+    fn row_maker(
+        &self,
+        py: Python<'_>,
+        statement: &colonnade_session::Statement,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RowMaker> {
+        let class = RowClass::of(py, record_class)?;
+        let columns = Arc::clone(&statement.columns);
+        let mut inner = self.lock(py)?;
+        let plan = inner.row_plans.find(&columns, |columns| RowPlan::new(py, columns))?;
+        Ok(RowMaker { columns, plan, codecs: Arc::clone(&inner.codecs), class })
+    }
+
     /// A sink for records of a class; None stands for Record.
     pub(super) fn record_sink(
         &self,
@@ -26,12 +39,8 @@ impl Session {
         statement: &colonnade_session::Statement,
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowSink> {
-        let class = RowClass::of(py, record_class)?;
-        let columns = Arc::clone(&statement.columns);
-        let mut inner = self.lock(py)?;
-        let plan = inner.row_plans.find(&columns, |columns| RowPlan::new(py, columns))?;
-        let codecs = Arc::clone(&inner.codecs);
-        Ok(RowSink::Records(RecordSink::new(py, columns, plan, codecs, class)))
+        let maker = self.row_maker(py, statement, record_class)?;
+        Ok(RowSink::Records(RecordSink::new(py, maker)))
     }
 
     fn query(
@@ -179,13 +188,8 @@ impl Session {
         record_class: Option<&Bound<'_, PyAny>>,
         makes_rows: bool,
     ) -> PyResult<bool> {
-        let class = RowClass::of(py, record_class)?;
-        let columns = Arc::clone(&statement.statement.columns);
-        let sink = {
-            let mut inner = self.lock(py)?;
-            let plan = inner.row_plans.find(&columns, |columns| RowPlan::new(py, columns))?;
-            HeldSink::new(py, columns, plan, Arc::clone(&inner.codecs), class, makes_rows)
-        };
+        let maker = self.row_maker(py, &statement.statement, record_class)?;
+        let sink = HeldSink::new(py, maker, makes_rows);
         self.query(py, statement, arguments, 0, RowSink::Held(sink))
     }
 
@@ -218,9 +222,8 @@ impl Session {
         infinity: &Bound<'_, PyAny>,
         row_limit: i32,
     ) -> PyResult<bool> {
-        let columns = &statement.statement.columns;
-        let sink = column_sink(py, columns, schema, infinity, None)?;
-        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))
+        let sink = RowSink::columns(py, &statement.statement, schema, infinity)?;
+        self.query(py, statement, arguments, row_limit, sink)
     }
 
     /// As `fetch_columns`, of all rows, with the statement kept for a text and these declared
@@ -255,7 +258,8 @@ impl Session {
     ) -> PyResult<()> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema, infinity, Some(batch_rows))?;
-        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns)).map(drop)
+        let sink = RowSink::Columns(Box::new(Gathering::of(sink, columns)));
+        self.query(py, statement, arguments, row_limit, sink).map(drop)
     }
 
     /// Begins a query for its command tag only; False as for `fetch_rows`.

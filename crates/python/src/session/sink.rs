@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use colonnade_columnar::ResultColumn;
 use colonnade_protocol::{DataRows, Format};
-use colonnade_session::{
-    ColumnSink, Gathering, RECEIVE_CAPACITY_BYTES, ResultBatch, Sink, SinkError,
-};
+use colonnade_session::{Gathering, RECEIVE_CAPACITY_BYTES, ResultBatch, Sink, SinkError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use super::query::column_sink;
 use crate::held::HeldSink;
 use crate::rows::RecordSink;
 
@@ -30,9 +31,16 @@ pub(crate) enum RowSink {
 }
 
 impl RowSink {
-    /// A sink for columns of a result.
-    pub(crate) fn columns(sink: ColumnSink, columns: &Arc<[ResultColumn]>) -> Self {
-        Self::Columns(Box::new(Gathering::of(sink, columns)))
+    /// A sink for a statement's columns, which become one batch.
+    pub(super) fn columns(
+        py: Python<'_>,
+        statement: &colonnade_session::Statement,
+        schema: Option<&Bound<'_, PyDict>>,
+        infinity: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let columns = &statement.columns;
+        let sink = column_sink(py, columns, schema, infinity, None)?;
+        Ok(Self::Columns(Box::new(Gathering::of(sink, columns))))
     }
 }
 
@@ -66,9 +74,8 @@ impl Sink for RowSink {
         Ok(match self {
             Self::Columns(gathering) => {
                 let renewed = gathering.renewed(columns);
-                Self::Columns(Box::new(
-                    renewed.map_err(|error| SinkError::Foreign(Box::new(error)))?,
-                ))
+                let foreign = |error| SinkError::Foreign(Box::new(error));
+                Self::Columns(Box::new(renewed.map_err(foreign)?))
             }
             Self::Records(sink) => Self::Records(sink.renewed(columns)?),
             Self::Held(sink) => Self::Held(sink.renewed(columns)?),

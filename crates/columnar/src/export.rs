@@ -29,6 +29,16 @@ pub enum StringLayout {
 }
 
 impl StringLayout {
+    /// The layout of a name: "small", "view" or "large".
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "small" => Some(Self::Small),
+            "view" => Some(Self::View),
+            "large" => Some(Self::Large),
+            _ => None,
+        }
+    }
+
     /// The Arrow type in which a column of this type is exported.
     fn of(self, data_type: &DataType) -> DataType {
         match (self, data_type) {
@@ -278,5 +288,12 @@ mod tests {
             assert!(views.data_buffers().len() > 1);
             assert!(views.data_buffers().iter().all(|buffer| buffer.len() <= most));
         }
+    }
+
+    #[test]
+    fn layouts_have_names() {
+        let known = ["small", "view", "large", "huge"].map(StringLayout::named);
+        let [small, view, large] = [StringLayout::Small, StringLayout::View, StringLayout::Large];
+        assert_eq!(known, [Some(small), Some(view), Some(large), None]);
     }
 }

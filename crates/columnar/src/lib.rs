@@ -75,7 +75,6 @@ pub use joined::joined;
 pub use params::{push_in_binary, push_in_text, push_parameter};
 pub use plain_types::{AsText, interval_texts, with_plain_types};
 pub use raw_values::{TextCells, byte_cells, fixed_values, null_bytes, text_cells};
-pub use requested_strings::with_requested_strings;
 pub use result_columns::{MadeColumn, made_batch};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use table::Table;

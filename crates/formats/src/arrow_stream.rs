@@ -31,6 +31,17 @@ pub enum Codec {
 }
 
 impl Codec {
+    /// The codec of a name: "none", "lz4" or "zstd".
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "lz4" => Some(Self::Lz4),
+            "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
     fn compression(self) -> Option<CompressionType> {
         match self {
             Self::None => None,

@@ -11,13 +11,12 @@ use std::sync::Arc;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use colonnade_columnar::{
-    CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, with_plain_types,
-    with_requested_strings,
+    CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, with_plain_types,
 };
 use colonnade_foreign::field_type_name;
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -25,6 +24,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 pub(crate) use self::replaced::array;
 use crate::arrow::import;
 use crate::column::Column;
+use crate::errors;
 use crate::types::codecs::Codecs;
 
 /// A result column: its PostgreSQL type and its Arrow type.
@@ -108,7 +108,8 @@ impl Batch {
         self.table.num_rows()
     }
 
-    fn field(&self, index: usize) -> PyResult<&ResultColumn> {
+    /// A column's name and type.
+    pub(crate) fn field(&self, index: usize) -> PyResult<&ResultColumn> {
         self.fields.get(index).ok_or_else(no_column)
     }
 
@@ -119,46 +120,15 @@ impl Batch {
         } else {
             py.detach(|| self.table.column(index))
         };
-        array.map_err(export_error)?.ok_or_else(no_column)
+        array.map_err(errors::runtime)?.ok_or_else(no_column)
     }
 
     /// The batch with one column's values replaced by as many others.
     pub(crate) fn with_array(&self, index: usize, array: ArrayRef) -> PyResult<Self> {
         let field = self.field(index)?;
         let stored = Type { shape: Shape::Opaque, ..field.pg_type.as_ref().clone() };
-        let mut fields = self.fields.to_vec();
-        if let Some(slot) = fields.get_mut(index) {
-            slot.pg_type = Arc::new(stored);
-        }
-        let described = replaced::field(&field.name, &array);
-        let table = self.table.with_column(index, described, array).map_err(export_error)?;
-        Ok(Self::new(table, fields.into(), Arc::clone(&self.codecs)))
-    }
-
-    /// The chunks for export: text in the layouts of `wanted`, and otherwise in `layout`.
-    fn exported(
-        &self,
-        layout: StringLayout,
-        wanted: Option<&Schema>,
-    ) -> Result<Vec<RecordBatch>, ArrowError> {
-        let exported = |chunk: RecordBatch| {
-            let batch = export::with_string_layout(&chunk, layout);
-            match wanted {
-                Some(wanted) => with_requested_strings(batch, wanted),
-                None => Ok(batch),
-            }
-        };
-        self.chunks().into_iter().map(exported).collect()
-    }
-
-    /// The schema of the exported chunks.
-    fn exported_schema(
-        &self,
-        layout: StringLayout,
-        wanted: Option<&Schema>,
-    ) -> Result<SchemaRef, ArrowError> {
-        let first = self.of_same(self.table.slice(0, 0)).exported(layout, wanted)?;
-        Ok(first.first().map_or_else(|| Arc::clone(self.table.schema()), RecordBatch::schema))
+        let described = arrow_schema::Field::new(&*field.name, array.data_type().clone(), true);
+        self.put(index, described, field.with_type(Arc::new(stored)), array)
     }
 }
 
@@ -229,7 +199,7 @@ impl Batch {
     /// A single column as received: the texts or bytes that its type's codec reads.
     fn stored_column(&self, index: usize) -> PyResult<Self> {
         let field = self.field(index)?;
-        let table = self.table.project(&[index]).map_err(export_error)?;
+        let table = self.table.project(&[index]).map_err(errors::runtime)?;
         let stored = field.with_type(Arc::new(field.pg_type.stored()));
         Ok(Self::new(table, [stored].into(), Arc::clone(&self.codecs)))
     }
@@ -277,7 +247,8 @@ impl Batch {
     /// The batch with plain types; and the positions of the columns converted to text because of
     /// their decimals, and because of their intervals.
     fn with_plain_types(&self, py: Python<'_>) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
-        let (table, as_text) = py.detach(|| with_plain_types(&self.table)).map_err(export_error)?;
+        let (table, as_text) =
+            py.detach(|| with_plain_types(&self.table)).map_err(errors::runtime)?;
         let made = self.of_same(table);
         Ok((made, as_text.decimals, as_text.intervals))
     }
@@ -293,7 +264,7 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let wanted = requested_schema.map(import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
-        let chunks = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
+        let chunks = self.table.exported(layout, wanted.as_ref()).map_err(errors::runtime)?;
         let schema = chunks.first().map_or_else(|| self.table.schema().clone(), |c| c.schema());
         let reader = RecordBatchIterator::new(chunks.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
@@ -312,7 +283,8 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let wanted = requested_schema.map(import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
-        let schema = self.exported_schema(layout, wanted.as_ref()).map_err(export_error)?;
+        let schema =
+            self.table.exported_schema(layout, wanted.as_ref()).map_err(errors::runtime)?;
         let reader = fetched::Reader::new(next_batch, schema, layout, wanted);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
@@ -324,8 +296,9 @@ impl Batch {
         py: Python<'py>,
         strings: &str,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = self.exported_schema(string_layout(strings)?, None).map_err(export_error)?;
-        let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(export_error)?;
+        let schema = self.table.exported_schema(string_layout(strings)?, None);
+        let schema = schema.map_err(errors::runtime)?;
+        let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(errors::runtime)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
@@ -339,16 +312,8 @@ fn no_column() -> PyErr {
 }
 
 fn string_layout(strings: &str) -> PyResult<StringLayout> {
-    match strings {
-        "small" => Ok(StringLayout::Small),
-        "view" => Ok(StringLayout::View),
-        "large" => Ok(StringLayout::Large),
-        _ => Err(PyValueError::new_err(format!(
-            "strings must be \"small\", \"view\" or \"large\", not {strings:?}"
-        ))),
-    }
-}
-
-fn export_error(error: ArrowError) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
+    StringLayout::named(strings).ok_or_else(|| {
+        let text = format!("strings must be \"small\", \"view\" or \"large\", not {strings:?}");
+        PyValueError::new_err(text)
+    })
 }

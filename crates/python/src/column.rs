@@ -204,12 +204,7 @@ impl Column {
         match offset.checked_add(length) {
             Some(end) if end <= self.array.len() => {
                 let array = self.array.slice(offset, length);
-                Ok(Self {
-                    array,
-                    pg_type: self.pg_type.clone(),
-                    codecs: Arc::clone(&self.codecs),
-                    cells: self.cells,
-                })
+                Ok(Self { cells: self.cells, ..self.part(array, self.pg_type.clone()) })
             }
             _ => Err(PyIndexError::new_err("slice reaches past the last row")),
         }

@@ -1,11 +1,13 @@
 //! The core's errors as exceptions of `colonnade.errors`.
 
 use std::error::Error as StdError;
+use std::fmt::Display;
 
 use colonnade_columnar::{DecodeError, SchemaError};
 use colonnade_protocol::backend::ErrorFields;
 use colonnade_protocol::{AuthError, Error as ProtocolError};
 use colonnade_session::Error;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -36,6 +38,21 @@ fn build<'py>(
     }
 }
 
+/// `RuntimeError` with another error's text.
+pub(crate) fn runtime(error: impl Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// `ValueError` with another error's text.
+pub(crate) fn value(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// `EncodeError`: a value that cannot be sent.
+pub(crate) fn encode(py: Python<'_>, message: &str) -> PyErr {
+    of_class(py, "EncodeError", message)
+}
+
 /// `InterfaceError`: the caller asked for something impossible.
 pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
     of_class(py, "InterfaceError", message)
@@ -50,27 +67,20 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         Error::Decode(error) => of_decode(py, &error),
         Error::Foreign(error) => of_foreign(py, error),
         Error::Protocol(error) => of_protocol(py, &error),
-        error @ (Error::OutOfTurn { .. } | Error::RowCount { .. }) => {
-            of_class(py, "RemoteProtocolError", &error.to_string())
-        }
-        error @ (Error::ConnectionLost | Error::Ahead(_)) => {
-            of_class(py, "ConnectionDoesNotExistError", &error.to_string())
-        }
-        error @ Error::ResultChanged => {
-            of_class(py, "InvalidCachedStatementError", &error.to_string())
-        }
-        error @ Error::TooManyParameters { .. } => {
-            of_class(py, "LocalProtocolError", &error.to_string())
-        }
-        error @ Error::TextCodec { .. } => {
-            of_class(py, "UnsupportedClientFeatureError", &error.to_string())
-        }
-        error @ Error::BoundFormat { .. } => of_class(py, "SchemaError", &error.to_string()),
-        error @ (Error::UnexpectedCopy
-        | Error::NotACopy
-        | Error::ClientEncoding(_)
-        | Error::CutOff
-        | Error::Closed) => interface(py, &error.to_string()),
+        error => of_class(py, class_of(&error), &error.to_string()),
+    }
+}
+
+/// The class of an error that has nothing but its text.
+fn class_of(error: &Error) -> &'static str {
+    match error {
+        Error::OutOfTurn { .. } | Error::RowCount { .. } => "RemoteProtocolError",
+        Error::ConnectionLost | Error::Ahead(_) => "ConnectionDoesNotExistError",
+        Error::ResultChanged => "InvalidCachedStatementError",
+        Error::TooManyParameters { .. } => "LocalProtocolError",
+        Error::TextCodec { .. } => "UnsupportedClientFeatureError",
+        Error::BoundFormat { .. } => "SchemaError",
+        _ => "InterfaceError",
     }
 }
 

@@ -1,6 +1,6 @@
 //! `colonnade._core.formats`: batches as the bytes of a file format, and back.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -11,12 +11,13 @@ use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamRe
 use colonnade_formats::csv::CsvEncoder;
 use colonnade_formats::json_columns::JsonColumnsEncoder;
 use colonnade_formats::ndjson::NdjsonEncoder;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
 use crate::errors;
+use crate::locks::locked;
 use crate::types::codecs::Codecs;
 
 /// The most bytes of one piece: a web server's loop copies it at once.
@@ -43,7 +44,7 @@ impl Pieces {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let parts = py.detach(|| {
-            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left = locked(&self.left);
             left.next_piece(PIECE_BYTES_MAX)
         });
         let parts = parts.map_err(exception_of_encoder)?;
@@ -65,8 +66,8 @@ impl Pieces {
 
 fn exception_of_encoder(error: ArrowError) -> PyErr {
     match error {
-        ArrowError::InvalidArgumentError(message) => PyValueError::new_err(message),
-        other => PyRuntimeError::new_err(other.to_string()),
+        ArrowError::InvalidArgumentError(message) => errors::value(message),
+        other => errors::runtime(other),
     }
 }
 
@@ -87,12 +88,8 @@ impl Encoder {
     /// An encoder of Arrow's IPC stream. The codec is "none", "lz4" or "zstd".
     #[staticmethod]
     fn arrow_stream(codec: &str) -> PyResult<Self> {
-        let codec = match codec {
-            "none" => Codec::None,
-            "lz4" => Codec::Lz4,
-            "zstd" => Codec::Zstd,
-            _ => return Err(PyValueError::new_err("codec must be \"none\", \"lz4\" or \"zstd\"")),
-        };
+        let refused = || PyValueError::new_err("codec must be \"none\", \"lz4\" or \"zstd\"");
+        let codec = Codec::named(codec).ok_or_else(refused)?;
         Ok(Self::new(ArrowStreamEncoder::new(codec)))
     }
 
@@ -120,7 +117,7 @@ impl Encoder {
     fn encode(&self, py: Python<'_>, batch: &Batch) -> PyResult<Pieces> {
         let chunks = batch.chunks();
         let buffers = py.detach(|| {
-            let mut encoder = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut encoder = locked(&self.inner);
             let mut buffers = Vec::new();
             for chunk in chunks {
                 let chunk = export::with_string_layout(&chunk, StringLayout::Small);
@@ -134,9 +131,7 @@ impl Encoder {
 
     /// The end of the file. Raises RuntimeError if there was no batch.
     fn finish(&self, py: Python<'_>) -> PyResult<Pieces> {
-        let ending =
-            py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).finish());
-        let ending = ending.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let ending = py.detach(|| locked(&self.inner).finish()).map_err(errors::runtime)?;
         Ok(Pieces::new(Vec::new(), Some(ending)))
     }
 }
@@ -166,22 +161,20 @@ impl ArrowStreamReader {
     /// The rows so far.
     #[getter]
     fn num_rows(&self) -> u64 {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).counts().rows
+        locked(&self.inner).counts().rows
     }
 
     /// Takes the next bytes, and returns the batches that they complete. After an error, the reader
     /// must not be used.
     fn push(&self, py: Python<'_>, data: &[u8]) -> PyResult<Vec<Batch>> {
-        let read =
-            py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).push(data));
+        let read = py.detach(|| locked(&self.inner).push(data));
         let batches = read.map_err(|fault| exception(py, &fault))?;
         Ok(batches.into_iter().map(|batch| self.batch(batch)).collect())
     }
 
     /// Raises IncompleteTableError unless all bytes of a complete stream were read.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.finish().map(|_| ()).map_err(|fault| exception(py, &fault))
+        locked(&self.inner).finish().map(|_| ()).map_err(|fault| exception(py, &fault))
     }
 }
 

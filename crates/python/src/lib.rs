@@ -15,6 +15,7 @@ mod errors;
 mod formats;
 mod groups;
 mod held;
+mod locks;
 mod memory;
 mod observe;
 mod parameters;

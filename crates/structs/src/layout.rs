@@ -45,6 +45,15 @@ pub struct Place {
     pub previous_end: Option<usize>,
 }
 
+/// Why columns do not fill the fields of a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmatched {
+    /// No field has the name of this column.
+    Column(String),
+    /// There is no column for this field.
+    Field(String),
+}
+
 /// The fields of a struct, with their places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
@@ -233,6 +242,29 @@ impl Layout {
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The names of the fields, in a sentence.
+    #[must_use]
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.fields.iter().map(|field| field.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// The place of each field's column among columns of these names; none for a field that can be
+    /// missing.
+    ///
+    /// # Errors
+    /// A column of no field, or a field without its column.
+    pub fn matched(&self, columns: &[String]) -> Result<Vec<Option<usize>>, Unmatched> {
+        if let Some(name) = columns.iter().find(|name| self.index_of(name).is_none()) {
+            return Err(Unmatched::Column(name.clone()));
+        }
+        let place = |field: &Field| match columns.iter().position(|name| *name == field.name) {
+            None if !field.can_be_missing => Err(Unmatched::Field(field.name.clone())),
+            place => Ok(place),
+        };
+        self.fields.iter().map(place).collect()
     }
 
     /// The hash of the first `count` fields; none if there are fewer.

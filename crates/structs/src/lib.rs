@@ -35,7 +35,7 @@ pub use arrow_types::arrow_field;
 pub use blob::Blob;
 pub use fault::Fault;
 pub use kind::{Kind, Scalar, Unit};
-pub use layout::{FORMAT, Field, HEADER_BYTES, Layout, MAGIC};
+pub use layout::{FORMAT, Field, HEADER_BYTES, Layout, MAGIC, Unmatched};
 pub use list::fixed_elements;
 pub use pack::pack;
 pub use unpack::{Blobs, unpack};

@@ -6,7 +6,9 @@ use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use proptest::prelude::*;
 
 use crate::arrow_types::days_to_month;
-use crate::{Blob, Blobs, Fault, Field, Kind, Layout, Value, Writer, fuzzing, pack, unpack};
+use crate::{
+    Blob, Blobs, Fault, Field, Kind, Layout, Unmatched, Value, Writer, fuzzing, pack, unpack,
+};
 
 fn layout(fields: &[(&str, &str, bool)]) -> Layout {
     let fields = fields.iter().map(|(name, kind, optional)| Field {
@@ -22,6 +24,20 @@ fn written(layout: &Layout, values: &[Value<'_>]) -> Result<Vec<u8>, Fault> {
     let mut writer = Writer::begin(layout, Vec::new());
     values.iter().try_for_each(|value| writer.push(value))?;
     writer.finish()
+}
+
+#[test]
+fn columns_fill_fields_by_name() {
+    let layout = layout(&[("a", "bool", false), ("b", "int64", true)]);
+    let matched = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        layout.matched(&names)
+    };
+    assert_eq!(matched(&["b", "a"]), Ok(vec![Some(1), Some(0)]));
+    assert_eq!(matched(&["a"]), Ok(vec![Some(0), None]));
+    assert_eq!(matched(&["b"]), Err(Unmatched::Field("a".to_owned())));
+    assert_eq!(matched(&["b", "c"]), Err(Unmatched::Column("c".to_owned())));
+    assert_eq!(layout.names(), "a, b");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Histograms of durations.
 
+use std::fmt;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -89,6 +90,20 @@ impl DurationHistogram {
     }
 }
 
+impl fmt::Display for DurationHistogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        write!(
+            f,
+            "{} durations, p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms",
+            self.count(),
+            ms(self.quantile(0.5)),
+            ms(self.quantile(0.99)),
+            ms(self.max()),
+        )
+    }
+}
+
 fn microseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).min(BOUNDS.1)
 }
@@ -143,6 +158,16 @@ mod tests {
         assert_eq!(since.count(), 1);
         assert!(is_about(since.max(), MILLISECOND * 3));
         assert_eq!(histogram.since(&histogram).max(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_histogram_tells_its_percentiles() {
+        let mut histogram = DurationHistogram::new();
+        let nothing = "0 durations, p50 0.000 ms, p99 0.000 ms, max 0.000 ms";
+        assert_eq!(histogram.to_string(), nothing);
+        histogram.record(Duration::from_micros(100));
+        let one = "1 durations, p50 0.100 ms, p99 0.100 ms, max 0.100 ms";
+        assert_eq!(histogram.to_string(), one);
     }
 
     #[test]

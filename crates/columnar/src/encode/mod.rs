@@ -24,6 +24,7 @@ mod fixed;
 mod float;
 mod indexed;
 mod integer;
+mod miscounted;
 mod moment;
 mod nested;
 mod neutral;
@@ -37,6 +38,7 @@ use std::ops::Range;
 pub use array_parameter::{ArrayParameterError, array_parameter};
 pub use chunks::{BatchSource, ChunkError, CopyChunks};
 pub use error::{CastError, CellError};
+pub use miscounted::miscounted_row;
 pub use plan::{column_encoder, copied_encoder};
 pub use rows::{RowEncoder, TargetColumn};
 

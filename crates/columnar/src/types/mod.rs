@@ -31,6 +31,7 @@ mod interval;
 mod json;
 mod ltree;
 mod macaddr;
+mod names;
 mod nested_wire;
 mod network;
 mod notation;

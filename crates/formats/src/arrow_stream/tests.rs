@@ -171,3 +171,9 @@ fn another_schema_is_refused() {
     assert!(encoder.encode(&other).is_err());
     assert!(ArrowStreamEncoder::new(Codec::None).finish().is_err());
 }
+
+#[test]
+fn codecs_have_names() {
+    let known = ["none", "lz4", "zstd", "ZSTD"].map(Codec::named);
+    assert_eq!(known, [Some(Codec::None), Some(Codec::Lz4), Some(Codec::Zstd), None]);
+}

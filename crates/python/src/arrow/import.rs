@@ -21,9 +21,9 @@ use crate::errors;
 /// `EncodeError` for inconsistent data, which cannot be sent.
 pub(crate) fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
     match fault {
-        Fault::Data(_) => errors::of_class(py, "EncodeError", &fault.to_string()),
+        Fault::Data(_) => errors::encode(py, &fault.to_string()),
         Fault::Producer(reason) => PyRuntimeError::new_err(reason.clone()),
-        Fault::Released => PyValueError::new_err(fault.to_string()),
+        Fault::Released => errors::value(fault),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn check_by_owner(object: &Bound<'_, PyAny>) -> PyResult<()> {
         Ok(_) => Ok(()),
         Err(error) if error.is_instance_of::<PyException>(py) => {
             let text = format!("the Arrow data is faulty: {}", error.value(py));
-            let told = errors::of_class(py, "EncodeError", &text);
+            let told = errors::encode(py, &text);
             told.set_cause(py, Some(error));
             Err(told)
         }
@@ -73,7 +73,7 @@ pub(crate) fn take_batches(capsule: &Bound<'_, PyCapsule>) -> PyResult<BatchStre
 pub(crate) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
     let schema = borrowed_schema(capsule)?;
     let made = colonnade_foreign::schema_of(schema);
-    made.map_err(|error| PyValueError::new_err(error.to_string()))
+    made.map_err(errors::value)
 }
 
 fn borrowed_schema<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a FFI_ArrowSchema> {

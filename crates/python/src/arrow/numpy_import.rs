@@ -135,14 +135,15 @@ pub(crate) fn array(
         ("u", _) => primitive::<UInt64Type>(&as_type(&plain()?, "u8")?)?,
         ("f", 2 | 4) => primitive::<Float32Type>(&as_type(&plain()?, "f4")?)?,
         ("f", 8) => primitive::<Float64Type>(&plain()?)?,
-        ("M", _) => match moments(&plain()?, is_utc)? {
-            Some(array) => array,
-            None => return Ok(None),
-        },
-        ("m", _) => match durations(&plain()?)? {
-            Some(array) => array,
-            None => return Ok(None),
-        },
+        ("M", _) => {
+            let (counts, unit, step) = counts(&plain()?)?;
+            let moments = numpy::moments(counts, &unit, step, is_utc);
+            return Ok(moments.map(|array| (array, shape)));
+        }
+        ("m", _) => {
+            let (counts, unit, step) = counts(&plain()?)?;
+            return Ok(numpy::durations(counts, &unit, step).map(|array| (array, shape)));
+        }
         ("S", _) => fixed_bytes(&plain()?, width)?,
         ("U", _) => fixed_text(&plain()?, width / 4)?,
         _ => {
@@ -171,22 +172,12 @@ where
     Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values::<T::Native>(array)?)))
 }
 
-fn unit_of(array: &Bound<'_, PyAny>) -> PyResult<(String, i64)> {
+/// The numbers of an array of times, their unit, and how many units each of them counts.
+fn counts(array: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, String, i64)> {
     let numpy = PyModule::import(array.py(), "numpy")?;
-    numpy.call_method1("datetime_data", (array.getattr("dtype")?,))?.extract()
-}
-
-/// Datetimes in one of Arrow's units, or as dates.
-fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>> {
-    let (unit, step) = unit_of(array)?;
-    let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
-    Ok(numpy::moments(counts, &unit, step, is_utc))
-}
-
-fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
-    let (unit, step) = unit_of(array)?;
-    let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
-    Ok(numpy::durations(counts, &unit, step))
+    let (unit, step) =
+        numpy.call_method1("datetime_data", (array.getattr("dtype")?,))?.extract()?;
+    Ok((values(&array.call_method1("view", ("i8",))?)?, unit, step))
 }
 
 fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {

@@ -41,7 +41,7 @@ impl Reader {
             return Ok(None);
         }
         let batch = batch.bind(py).cast::<Batch>().map_err(|error| failure(&error.to_string()))?;
-        let chunks = batch.get().exported(self.layout, self.wanted.as_ref())?;
+        let chunks = batch.get().table.exported(self.layout, self.wanted.as_ref())?;
         if chunks.iter().all(|chunk| *chunk.schema_ref() == self.schema) {
             return Ok(Some(chunks.into()));
         }

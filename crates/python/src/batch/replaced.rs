@@ -1,9 +1,6 @@
 //! Replaces a column by a codec's result.
 
-use std::sync::Arc;
-
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{Field, FieldRef};
+use arrow_array::ArrayRef;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -28,9 +25,4 @@ pub(crate) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         "a column_decoder returns an Arrow array or a NumPy array of numbers, times or text in one \
          dimension, not {class}; without one, the decoder makes an object of each value"
     )))
-}
-
-/// The field of a column with another array.
-pub(super) fn field(name: &str, array: &ArrayRef) -> FieldRef {
-    Arc::new(Field::new(name, array.data_type().clone(), true))
 }

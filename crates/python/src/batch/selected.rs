@@ -9,15 +9,16 @@ use arrow_schema::{ArrowError, Field};
 use colonnade_columnar::{ResultColumn, Table, contained};
 use colonnade_compute::{null_slots, selection};
 use colonnade_memory::filling;
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::masks::mask;
 use super::positions::{Positions, positions};
-use super::{Batch, export_error, no_column};
+use super::{Batch, no_column};
 use crate::arrow::series;
 use crate::copy::column::ArrowColumn;
+use crate::errors;
 
 /// The rows where a mask is true. It is a list of booleans, an array of NumPy, Arrow, pandas or
 /// Polars, or a batch of one column.
@@ -60,7 +61,7 @@ fn renamed(batch: &Batch, names: Vec<String>) -> PyResult<Batch> {
     }
     let described = batch.table.schema().fields().iter().zip(&names);
     let described = described.map(|(field, name)| Arc::new(field.as_ref().clone().with_name(name)));
-    let table = batch.table.with_fields(described.collect()).map_err(export_error)?;
+    let table = batch.table.with_fields(described.collect()).map_err(errors::runtime)?;
     let fields = batch.fields.iter().zip(names).map(|(field, name)| field.with_name(name));
     Ok(Batch::new(table, fields.collect(), Arc::clone(&batch.codecs)))
 }
@@ -111,7 +112,12 @@ fn with_own(
 /// bytea.
 #[pyfunction]
 fn of_objects(kind: &str, objects: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
-    let array: ArrayRef = match kind {
+    array_of_objects(kind, objects).map(ArrowColumn)
+}
+
+/// As `of_objects`.
+pub(crate) fn array_of_objects(kind: &str, objects: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    Ok(match kind {
         "bool" => Arc::new(BooleanArray::from(objects.extract::<Vec<Option<bool>>>()?)),
         "int8" => Arc::new(Int64Array::from(objects.extract::<Vec<Option<i64>>>()?)),
         "float8" => Arc::new(Float64Array::from(objects.extract::<Vec<Option<f64>>>()?)),
@@ -121,30 +127,28 @@ fn of_objects(kind: &str, objects: &Bound<'_, PyAny>) -> PyResult<ArrowColumn> {
             Arc::new(values.iter().map(Option::as_deref).collect::<BinaryArray>())
         }
         _ => return Err(PyValueError::new_err(format!("there is no kind {kind:?}"))),
-    };
-    Ok(ArrowColumn(array))
+    })
 }
 
 impl Batch {
     fn with_foreign(&self, index: usize, field: Field, array: &ArrayRef) -> PyResult<Self> {
-        let array = null_slots::filled(array).map_err(export_error)?;
+        let array = null_slots::filled(array).map_err(errors::runtime)?;
         let result = colonnade_foreign::described(&field);
         self.put(index, field, result, array)
     }
 
-    fn put(
+    /// The batch with a column in the place of another one, or after the last one.
+    pub(super) fn put(
         &self,
         index: usize,
         described: Field,
         field: ResultColumn,
         array: ArrayRef,
     ) -> PyResult<Self> {
-        if array.len() != self.table.num_rows() {
-            return Err(PyValueError::new_err(format!(
-                "it has {} values, and there are {} rows",
-                array.len(),
-                self.table.num_rows()
-            )));
+        let (values, rows) = (array.len(), self.table.num_rows());
+        if values != rows {
+            let text = format!("it has {values} values, and there are {rows} rows");
+            return Err(PyValueError::new_err(text));
         }
         let mut fields = self.fields.to_vec();
         match fields.get_mut(index) {
@@ -152,7 +156,7 @@ impl Batch {
             None => fields.push(field),
         }
         let table = self.table.with_column(index, Arc::new(described), array);
-        let table = table.map_err(export_error)?;
+        let table = table.map_err(errors::runtime)?;
         Ok(Self::new(table, fields.into(), Arc::clone(&self.codecs)))
     }
 }
@@ -164,7 +168,7 @@ fn selection_error(error: ArrowError) -> PyErr {
             "the chosen rows exceed one Arrow column ({error}): choose fewer at a time, or fetch \
              text with schema={{\"name\": \"large_utf8\"}}"
         )),
-        other => PyRuntimeError::new_err(other.to_string()),
+        other => errors::runtime(other),
     }
 }
 

@@ -6,7 +6,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, Int32Array, StructArray,
 };
 use arrow_buffer::Buffer;
-use arrow_schema::{ArrowError, Field, Fields};
+use arrow_schema::{Field, Fields};
 use colonnade_foreign::arrow_type_name;
 use colonnade_foreign::numpy::{self, NestError};
 use pyo3::buffer::PyBuffer;
@@ -15,15 +15,12 @@ use pyo3::prelude::*;
 
 use crate::arrow::numpy_import;
 use crate::arrow::series;
+use crate::errors;
 use crate::memory::foreign_buffer::copied;
 
 /// An Arrow array for [`ArrowSource`](crate::copy::rows::ArrowSource).
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct ArrowColumn(pub(crate) ArrayRef);
-
-fn refused(error: &ArrowError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
 
 #[pymethods]
 impl ArrowColumn {
@@ -44,16 +41,13 @@ impl ArrowColumn {
         };
         let Some((mut flat, shape)) = made else { return Ok(None) };
         if are_times {
-            let Some(made) = numpy::times(flat).map_err(|error| refused(&error))? else {
+            let Some(made) = numpy::times(flat).map_err(errors::value)? else {
                 return Ok(None);
             };
             flat = made;
         }
         let column = nested(flat, shape.get(1..).unwrap_or_default())?;
-        match mask {
-            Some(mask) => masked(&column, mask).map(|column| Some(Self(column))),
-            None => Ok(Some(Self(column))),
-        }
+        masked(column, mask).map(|column| Some(Self(column)))
     }
 
     /// Imports the array of an object with the Arrow PyCapsule interface; None for other objects.
@@ -69,7 +63,7 @@ impl ArrowColumn {
         let codes: Vec<i32> = copied(&PyBuffer::get(codes)?, codes.py())?;
         let keys: Int32Array = codes.into_iter().map(|code| (code >= 0).then_some(code)).collect();
         let array = DictionaryArray::try_new(keys, Arc::clone(&values.0));
-        array.map(|array| Self(Arc::new(array))).map_err(|error| refused(&error))
+        array.map(|array| Self(Arc::new(array))).map_err(errors::value)
     }
 
     /// A struct of columns; `mask` is as in `from_numpy`.
@@ -84,14 +78,8 @@ impl ArrowColumn {
         };
         let fields: Fields = names.into_iter().zip(&columns).map(field).collect();
         let arrays = columns.iter().map(|column| Arc::clone(&column.0)).collect();
-        let column: ArrayRef = match StructArray::try_new(fields, arrays, None) {
-            Ok(array) => Arc::new(array),
-            Err(error) => return Err(refused(&error)),
-        };
-        match mask {
-            Some(mask) => masked(&column, mask).map(Self),
-            None => Ok(Self(column)),
-        }
+        let column = StructArray::try_new(fields, arrays, None).map_err(errors::value)?;
+        masked(Arc::new(column), mask).map(Self)
     }
 
     /// A range of the values, without a copy.
@@ -124,25 +112,23 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let bytes = PyBuffer::<u8>::get(&array.call_method0("tobytes")?)?;
     let bytes = copied(&bytes, array.py())?;
     let cells = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
-    cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
+    cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(errors::value)
 }
 
 fn nested(values: ArrayRef, lengths: &[usize]) -> PyResult<ArrayRef> {
     numpy::nested(values, lengths).map_err(|error| match error {
         NestError::Length(error) => error.into(),
-        other => PyValueError::new_err(other.to_string()),
+        other => errors::value(other),
     })
 }
 
-/// The array with the masked values as NULL.
-fn masked(array: &ArrayRef, mask: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+/// The array with the masked values as NULL, if there is a mask.
+fn masked(array: ArrayRef, mask: Option<&Bound<'_, PyAny>>) -> PyResult<ArrayRef> {
+    let Some(mask) = mask else { return Ok(array) };
     let hidden: Vec<u8> = copied(&PyBuffer::get(&mask.call_method1("view", ("u1",))?)?, mask.py())?;
     if hidden.len() != array.len() {
-        return Err(PyValueError::new_err(format!(
-            "{} values have a mask of {}",
-            array.len(),
-            hidden.len()
-        )));
+        let text = format!("{} values have a mask of {}", array.len(), hidden.len());
+        return Err(PyValueError::new_err(text));
     }
-    numpy::masked(array, &hidden).map_err(|error| refused(&error))
+    numpy::masked(&array, &hidden).map_err(errors::value)
 }

@@ -1,14 +1,15 @@
 //! The rows of a COPY FROM STDIN, from Python records.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use colonnade_columnar::encode::RowEncoder;
+use colonnade_columnar::encode::{RowEncoder, miscounted_row};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 
 use crate::class_names;
 use crate::errors;
+use crate::locks::locked_at_once;
 use crate::parameters::RowCells;
 use crate::record::is_record;
 use crate::values::classes;
@@ -51,13 +52,8 @@ impl RecordEncoder {
 
     /// Users' code runs while a record is encoded, and must not call this encoder.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
-        match self.0.try_lock() {
-            Ok(state) => Ok(state),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
-            Err(TryLockError::WouldBlock) => {
-                Err(errors::interface(py, "another call is encoding records"))
-            }
-        }
+        let busy = || errors::interface(py, "another call is encoding records");
+        locked_at_once(&self.0).ok_or_else(busy)
     }
 }
 
@@ -130,7 +126,7 @@ impl State {
             for (index, name) in names.iter().enumerate() {
                 let value = record.get_item(name).map_err(|error| {
                     let cause = format!("row {} has no value for column {name:?}", self.rows_done);
-                    let refused = errors::of_class(record.py(), "EncodeError", &cause);
+                    let refused = errors::encode(record.py(), &cause);
                     refused.set_cause(record.py(), Some(error));
                     refused
                 })?;
@@ -140,15 +136,11 @@ impl State {
         }
         if is_text || !record.hasattr("__getitem__")? {
             let kind = class_names::full(&record.get_type());
-            return Err(errors::of_class(
-                record.py(),
-                "EncodeError",
-                &format!(
-                    "row {} must be a sequence of values or a mapping of columns to values, not \
-                     {kind}",
-                    self.rows_done
-                ),
-            ));
+            let text = format!(
+                "row {} must be a sequence of values or a mapping of columns to values, not {kind}",
+                self.rows_done
+            );
+            return Err(errors::encode(record.py(), &text));
         }
         self.check_length(record, record.len()?)?;
         for index in 0..self.cells.len() {
@@ -166,22 +158,14 @@ impl State {
     fn changed(&self, record: &Bound<'_, PyAny>) -> PyErr {
         let text =
             format!("row {}: its number of values changed while it was encoded", self.rows_done);
-        errors::of_class(record.py(), "EncodeError", &text)
+        errors::encode(record.py(), &text)
     }
 
     fn check_length(&self, record: &Bound<'_, PyAny>, length: usize) -> PyResult<()> {
-        let columns = self.cells.len();
-        if length == columns {
+        if length == self.cells.len() {
             return Ok(());
         }
-        let names: Vec<_> = self.cells.names().map(|name| format!("{name:?}")).collect();
-        let text = format!(
-            "row {} has {length} value{}, and {columns} column{} copied: {}",
-            self.rows_done,
-            if length == 1 { "" } else { "s" },
-            if columns == 1 { " is" } else { "s are" },
-            names.join(", ")
-        );
-        Err(errors::of_class(record.py(), "EncodeError", &text))
+        let text = miscounted_row(self.rows_done, length, self.cells.names());
+        Err(errors::encode(record.py(), &text))
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use colonnade_columnar::encode::{ChunkError, CopyChunks, EncodeOptions, TargetColumn};
 use colonnade_columnar::{Type, Types};
@@ -17,6 +17,7 @@ use crate::arrow::import::{self, take_array, take_batches};
 use crate::batch::Batch;
 use crate::copy::column::ArrowColumn;
 use crate::errors;
+use crate::locks::{locked, locked_at_once};
 use crate::types::pg_type::PgType;
 
 /// A source of rows, for a single encoder.
@@ -34,6 +35,17 @@ impl ArrowSource {
 
     fn of_batch(batch: RecordBatch) -> Self {
         Self::new(batch.schema(), Batches::Made(VecDeque::from([batch])))
+    }
+
+    fn of_named(names: Vec<String>, described: Vec<(Field, ArrayRef)>) -> PyResult<Self> {
+        if names.len() != described.len() {
+            return Err(PyValueError::new_err("each column needs a name"));
+        }
+        let (fields, columns): (Vec<_>, Vec<_>) = described.into_iter().unzip();
+        let named = fields.into_iter().zip(names);
+        let named = named.map(|(field, name)| field.with_name(name).with_nullable(true));
+        let schema = Arc::new(Schema::new(named.collect::<Vec<_>>()));
+        RecordBatch::try_new(schema, columns).map(Self::of_batch).map_err(errors::value)
     }
 }
 
@@ -64,33 +76,17 @@ impl ArrowSource {
         names: Vec<String>,
         arrays: Vec<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>,
     ) -> PyResult<Self> {
-        if names.len() != arrays.len() {
-            return Err(PyValueError::new_err("each array needs a name"));
-        }
-        let mut fields = Vec::with_capacity(names.len());
-        let mut columns = Vec::with_capacity(names.len());
-        for (name, (schema, array)) in names.into_iter().zip(&arrays) {
-            let (field, array) = take_array(schema, array)?;
-            fields.push(field.with_name(name).with_nullable(true));
-            columns.push(array);
-        }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
-        batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
+        let described = arrays.iter().map(|(schema, array)| take_array(schema, array));
+        Self::of_named(names, described.collect::<PyResult<_>>()?)
     }
 
     /// A source of separately made columns of equal length.
     #[staticmethod]
     fn from_columns(names: Vec<String>, columns: Vec<PyRef<'_, ArrowColumn>>) -> PyResult<Self> {
-        if names.len() != columns.len() {
-            return Err(PyValueError::new_err("each column needs a name"));
-        }
-        let named = names.into_iter().zip(&columns);
-        let fields =
-            named.map(|(name, column)| Field::new(name, column.0.data_type().clone(), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let arrays = columns.iter().map(|column| Arc::clone(&column.0)).collect();
-        let batch = RecordBatch::try_new(schema, arrays);
-        batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
+        let described = columns.iter().map(|column| {
+            (Field::new("", column.0.data_type().clone(), true), Arc::clone(&column.0))
+        });
+        Self::of_named(names, described.collect())
     }
 
     /// A source of this module's batches.
@@ -145,8 +141,8 @@ impl Failure {
     fn exception(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Chunk(ChunkError::Source(fault)) => import::exception(py, &fault),
-            Self::Chunk(error @ ChunkError::Before) => PyRuntimeError::new_err(error.to_string()),
-            Self::Chunk(error) => errors::of_class(py, "EncodeError", &error.to_string()),
+            Self::Chunk(error @ ChunkError::Before) => errors::runtime(error),
+            Self::Chunk(error) => errors::encode(py, &error.to_string()),
             Self::Busy => PyRuntimeError::new_err("another thread is making a chunk"),
         }
     }
@@ -202,7 +198,7 @@ impl CopyEncoder {
 
     /// Ends the data: the next chunk is the last one.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
+        let mut state = locked_at_once(&self.state).ok_or_else(|| Failure::Busy.exception(py))?;
         state.chunks.finish();
         Ok(())
     }
@@ -213,7 +209,9 @@ impl CopyEncoder {
         py: Python<'py>,
         limit_bytes: usize,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let Some(mut state) = self.try_lock() else { return Err(Failure::Busy.exception(py)) };
+        let Some(mut state) = locked_at_once(&self.state) else {
+            return Err(Failure::Busy.exception(py));
+        };
         let mut chunk = std::mem::take(&mut state.chunk);
         drop(state);
         chunk.clear();
@@ -221,7 +219,7 @@ impl CopyEncoder {
             return Ok(None);
         }
         let bytes = PyBytes::new(py, &chunk);
-        if let Some(mut state) = self.try_lock() {
+        if let Some(mut state) = locked_at_once(&self.state) {
             state.chunk = chunk;
         }
         Ok(Some(bytes))
@@ -245,7 +243,7 @@ impl CopyEncoder {
         // The producer may wait for the interpreter meanwhile, so nothing blocks on this lock, with
         // or without the interpreter.
         let made = py.detach(|| {
-            let mut state = self.try_lock().ok_or(Failure::Busy)?;
+            let mut state = locked_at_once(&self.state).ok_or(Failure::Busy)?;
             let made = state.chunks.append(chunk, limit_bytes.max(1));
             self.rows_done.store(state.chunks.rows_done(), Ordering::Relaxed);
             made.map_err(Failure::Chunk)
@@ -260,23 +258,15 @@ impl CopyEncoder {
         source: &ArrowSource,
         targets: Vec<TargetColumn>,
     ) -> PyResult<()> {
-        let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
+        let mut state = locked_at_once(&self.state).ok_or_else(|| Failure::Busy.exception(py))?;
         if !state.chunks.is_exhausted() {
             return Err(errors::interface(py, "the previous source is not exhausted yet"));
         }
         let checked = state.chunks.check(&source.schema, &targets);
-        checked.map_err(|error| errors::of_class(py, "EncodeError", &error.to_string()))?;
-        let batches = source.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
+        checked.map_err(|error| errors::encode(py, &error.to_string()))?;
+        let batches = locked(&source.batches).take();
         let batches = batches.ok_or_else(|| errors::interface(py, "the source was read before"))?;
         state.chunks.take(batches, targets);
         Ok(())
-    }
-
-    fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! `colonnade._core.watch`: the watchdog of event loops, as Python sees it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -9,6 +9,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
+
+use crate::locks::locked;
 
 /// How often each duration occurred, to 1 % of its value. All times are in seconds.
 #[pyclass(frozen, module = "colonnade._core.watch")]
@@ -60,15 +62,7 @@ impl DurationHistogram {
     }
 
     fn __repr__(&self) -> String {
-        let inner = &self.inner;
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        format!(
-            "<DurationHistogram: {} durations, p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms>",
-            inner.count(),
-            ms(inner.quantile(0.5)),
-            ms(inner.quantile(0.99)),
-            ms(inner.max()),
-        )
+        format!("<DurationHistogram: {}>", self.inner)
     }
 }
 
@@ -124,76 +118,43 @@ impl From<colonnade_watch::Evidence> for Evidence {
 }
 
 /// What a watch has counted since it began. All times are in seconds.
-#[pyclass(frozen, module = "colonnade._core.watch")]
+#[pyclass(frozen, get_all, module = "colonnade._core.watch")]
 struct Totals {
-    inner: colonnade_watch::Totals,
+    wall: f64,
+    idle: Option<f64>,
+    running: f64,
+    queued: Option<f64>,
+    asleep: f64,
+    stalled: f64,
+    beats: u64,
+    lag_total: f64,
+    lag: Py<DurationHistogram>,
+    collecting: f64,
+    pauses: Py<DurationHistogram>,
+    /// Number and seconds of the stalls, by cause.
+    stalls: Py<PyDict>,
 }
 
-#[pymethods]
 impl Totals {
-    #[getter]
-    fn wall(&self) -> f64 {
-        self.inner.wall.as_secs_f64()
-    }
-
-    #[getter]
-    fn idle(&self) -> Option<f64> {
-        self.inner.idle.as_ref().map(Duration::as_secs_f64)
-    }
-
-    #[getter]
-    fn running(&self) -> f64 {
-        self.inner.running.as_secs_f64()
-    }
-
-    #[getter]
-    fn queued(&self) -> Option<f64> {
-        self.inner.queued.as_ref().map(Duration::as_secs_f64)
-    }
-
-    #[getter]
-    fn asleep(&self) -> f64 {
-        self.inner.asleep.as_secs_f64()
-    }
-
-    #[getter]
-    fn stalled(&self) -> f64 {
-        self.inner.stalled.as_secs_f64()
-    }
-
-    #[getter]
-    fn beats(&self) -> u64 {
-        self.inner.beats
-    }
-
-    #[getter]
-    fn lag_total(&self) -> f64 {
-        self.inner.lag_total.as_secs_f64()
-    }
-
-    #[getter]
-    fn lag(&self) -> DurationHistogram {
-        DurationHistogram { inner: self.inner.lag.clone() }
-    }
-
-    #[getter]
-    fn collecting(&self) -> f64 {
-        self.inner.collecting.as_secs_f64()
-    }
-
-    #[getter]
-    fn pauses(&self) -> DurationHistogram {
-        DurationHistogram { inner: self.inner.pauses.clone() }
-    }
-
-    /// Number and seconds of the stalls, by cause.
-    #[getter]
-    fn stalls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn of(py: Python<'_>, totals: colonnade_watch::Totals) -> PyResult<Self> {
         let stalls = PyDict::new(py);
-        for (cause, (count, time)) in Cause::ALL.iter().zip(self.inner.stalls) {
+        for (cause, (count, time)) in Cause::ALL.iter().zip(totals.stalls) {
             stalls.set_item(cause.name(), (count, time.as_secs_f64()))?;
         }
-        Ok(stalls)
+        Ok(Self {
+            wall: totals.wall.as_secs_f64(),
+            idle: totals.idle.as_ref().map(Duration::as_secs_f64),
+            running: totals.running.as_secs_f64(),
+            queued: totals.queued.as_ref().map(Duration::as_secs_f64),
+            asleep: totals.asleep.as_secs_f64(),
+            stalled: totals.stalled.as_secs_f64(),
+            beats: totals.beats,
+            lag_total: totals.lag_total.as_secs_f64(),
+            lag: Py::new(py, DurationHistogram { inner: totals.lag })?,
+            collecting: totals.collecting.as_secs_f64(),
+            pauses: Py::new(py, DurationHistogram { inner: totals.pauses })?,
+            stalls: stalls.unbind(),
+        })
     }
 }
 
@@ -285,13 +246,13 @@ impl LoopWatch {
 
     /// Starts the watchdog.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = locked(&self.thread);
         if thread.is_some() {
             return Err(PyRuntimeError::new_err("the watchdog was started before"));
         }
         let (started, stalls) = self.watch.start(Attached { see: self.see.clone_ref(py) })?;
         *thread = Some(started);
-        *self.stalls.lock().unwrap_or_else(PoisonError::into_inner) = Some(stalls);
+        *locked(&self.stalls) = Some(stalls);
         Ok(())
     }
 
@@ -299,7 +260,7 @@ impl LoopWatch {
     /// counted, and the stacks. None once the watchdog has ended. For one thread at a time.
     fn next_stall(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
         let stall = py.detach(|| {
-            let stalls = self.stalls.lock().unwrap_or_else(PoisonError::into_inner);
+            let stalls = locked(&self.stalls);
             stalls.as_ref().and_then(|stalls| stalls.recv().ok())
         });
         stall.map(|stall| told(py, stall)).transpose()
@@ -313,7 +274,7 @@ impl LoopWatch {
     /// Ends the watchdog, and waits for that.
     fn stop(&self, py: Python<'_>) {
         self.watch.stop();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = locked(&self.thread).take();
         if let Some(thread) = thread {
             // The watchdog may wait for the interpreter. A panic of its was printed by itself.
             let _ = py.detach(|| thread.join());
@@ -321,8 +282,8 @@ impl LoopWatch {
     }
 
     /// What was counted so far.
-    fn totals(&self) -> Totals {
-        Totals { inner: self.watch.totals() }
+    fn totals(&self, py: Python<'_>) -> PyResult<Totals> {
+        Totals::of(py, self.watch.totals())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

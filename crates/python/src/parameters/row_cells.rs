@@ -42,7 +42,7 @@ impl RowCells {
         self.columns.len()
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.columns.iter().map(|column| column.name.as_str())
     }
 

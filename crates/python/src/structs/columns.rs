@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{DataType, Field, Schema};
-use colonnade_structs::{Blobs, pack, unpack};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use colonnade_structs::{Blobs, Unmatched, pack, unpack};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList};
 
@@ -14,11 +14,8 @@ use super::instance::Instance;
 use crate::arrow::import;
 use crate::batch::{self, Batch};
 use crate::class_names;
+use crate::errors;
 use crate::formats::foreign;
-
-fn failed(error: &dyn std::fmt::Display) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
-}
 
 /// Columns by name, of equal length.
 struct Source {
@@ -37,32 +34,20 @@ impl Source {
 
 impl Definition {
     fn packed(&self, py: Python<'_>, source: &Source) -> PyResult<ArrayRef> {
-        for name in &source.names {
-            if self.layout.index_of(name).is_none() {
-                let names = self.layout.fields().iter().map(|field| field.name.as_str());
-                return Err(PyValueError::new_err(format!(
-                    "{} has no field for the column {name:?}; its fields are {}",
-                    self.name,
-                    names.collect::<Vec<_>>().join(", ")
-                )));
-            }
-        }
-        let column_of = |name: &str| {
-            let index = source.names.iter().position(|known| known == name)?;
-            source.columns.get(index).map(Arc::clone)
-        };
-        let fields = self.layout.fields();
-        let columns: Vec<_> = fields.iter().map(|field| column_of(&field.name)).collect();
-        let missing = fields
-            .iter()
-            .zip(&columns)
-            .find(|(field, column)| column.is_none() && !field.can_be_missing);
-        if let Some((field, _)) = missing {
-            return Err(PyValueError::new_err(format!(
-                "there is no column for the field {:?} of {}",
-                field.name, self.name
-            )));
-        }
+        let places = self.layout.matched(&source.names).map_err(|unmatched| {
+            let class = &self.name;
+            PyValueError::new_err(match unmatched {
+                Unmatched::Column(name) => format!(
+                    "{class} has no field for the column {name:?}; its fields are {}",
+                    self.layout.names()
+                ),
+                Unmatched::Field(name) => {
+                    format!("there is no column for the field {name:?} of {class}")
+                }
+            })
+        })?;
+        let column = |place: Option<usize>| source.columns.get(place?).map(Arc::clone);
+        let columns: Vec<_> = places.into_iter().map(column).collect();
         py.detach(|| pack(&self.layout, &columns, source.rows))
             .map_err(|fault| self.exception(py, &fault))
     }
@@ -73,7 +58,7 @@ impl Definition {
         py: Python<'_>,
         blobs: &ArrayRef,
         wanted: &[usize],
-    ) -> PyResult<arrow_array::StructArray> {
+    ) -> PyResult<StructArray> {
         let made = py.detach(|| Blobs::of(blobs).map(|rows| unpack(&self.layout, &rows, wanted)));
         match made {
             Some(made) => made.map_err(|fault| self.exception(py, &fault)),
@@ -86,11 +71,13 @@ impl Definition {
     }
 }
 
-fn batch_of(fields: Vec<Field>, columns: Vec<ArrayRef>, rows: usize) -> PyResult<Batch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+/// The fields of structs as columns.
+fn batch_of_fields(structs: StructArray) -> PyResult<Batch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(structs.len()));
+    let (fields, columns, _) = structs.into_parts();
     let schema = Arc::new(Schema::new(fields));
     let made = RecordBatch::try_new_with_options(schema, columns, &options);
-    made.map(foreign).map_err(|error| failed(&error))
+    made.map(foreign).map_err(errors::runtime)
 }
 
 #[pymethods]
@@ -132,18 +119,16 @@ impl Definition {
                 parts.push(self.packed(py, &Source::of_batch(&batch))?);
             }
         }
+        if parts.is_empty() {
+            parts.push(arrow_array::new_empty_array(&DataType::Binary));
+        }
         let batches = parts.into_iter().map(|blobs| {
             let field = Field::new(name, blobs.data_type().clone(), true);
-            let schema = Arc::new(Schema::new(vec![field]));
-            RecordBatch::try_new(schema, vec![blobs]).map_err(|error| failed(&error))
+            RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![blobs])
         });
-        let batches = batches.collect::<PyResult<Vec<_>>>()?;
-        if batches.is_empty() {
-            let blobs = arrow_array::new_empty_array(&DataType::Binary);
-            return batch_of(vec![Field::new(name, DataType::Binary, true)], vec![blobs], 0);
-        }
+        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(errors::runtime)?;
         let whole = py.detach(|| colonnade_columnar::concat(&batches));
-        whole.map(foreign).map_err(|error| failed(&error))
+        whole.map(foreign).map_err(errors::runtime)
     }
 
     /// The batch with a bytea column as structs of the fields at these positions.
@@ -166,11 +151,7 @@ impl Definition {
         index: usize,
         wanted: Vec<usize>,
     ) -> PyResult<Batch> {
-        let structs = self.unpacked(py, &batch.array(py, index)?, &wanted)?;
-        let rows = structs.len();
-        let (fields, columns, _) = structs.into_parts();
-        let fields = fields.iter().map(|field| field.as_ref().clone()).collect();
-        batch_of(fields, columns, rows)
+        batch_of_fields(self.unpacked(py, &batch.array(py, index)?, &wanted)?)
     }
 
     /// The same, of a list of bytes, instances of this class, and None.
@@ -196,11 +177,8 @@ impl Definition {
                 return Err(PyTypeError::new_err(text));
             });
         }
-        let rows = slices.len();
         let blobs = Blobs::of_slices(slices);
         let made = py.detach(|| unpack(&self.layout, &blobs, &wanted));
-        let (fields, columns, _) = made.map_err(|fault| self.exception(py, &fault))?.into_parts();
-        let fields = fields.iter().map(|field| field.as_ref().clone()).collect();
-        batch_of(fields, columns, rows)
+        batch_of_fields(made.map_err(|fault| self.exception(py, &fault))?)
     }
 }

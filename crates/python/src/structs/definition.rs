@@ -77,10 +77,8 @@ impl Definition {
                 None => None,
             };
             used += usize::from(named.is_some());
-            let given = match index < given_count {
-                true => Some(arguments.get_borrowed_item(index)?),
-                false => None,
-            };
+            let given = (index < given_count).then(|| arguments.get_borrowed_item(index));
+            let given = given.transpose()?;
             match (&given, &named) {
                 (Some(_), Some(_)) => {
                     let text = format!("{}: {:?} was given twice", self.name, field.name);
@@ -130,22 +128,17 @@ impl Definition {
     }
 
     fn missing(&self, name: &str) -> PyErr {
-        let names: Vec<_> = self.layout.fields().iter().map(|field| field.name.as_str()).collect();
-        let all = names.join(", ");
-        PyTypeError::new_err(format!("{} needs {name:?}; its fields are {all}", self.name))
+        let (class, names) = (&self.name, self.layout.names());
+        PyTypeError::new_err(format!("{class} needs {name:?}; its fields are {names}"))
     }
 
     fn refuse_unknown(&self, keywords: &Bound<'_, PyDict>) -> PyResult<()> {
         for (name, _) in keywords {
             let name: String = name.extract()?;
             if self.layout.index_of(&name).is_none() && !self.extras.contains(&name) {
-                let names: Vec<_> =
-                    self.layout.fields().iter().map(|field| field.name.as_str()).collect();
-                return Err(PyTypeError::new_err(format!(
-                    "{} has no field {name:?}; its fields are {}",
-                    self.name,
-                    names.join(", ")
-                )));
+                let (class, names) = (&self.name, self.layout.names());
+                let text = format!("{class} has no field {name:?}; its fields are {names}");
+                return Err(PyTypeError::new_err(text));
             }
         }
         Ok(())

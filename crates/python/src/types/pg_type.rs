@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use colonnade_columnar::{Shape, Type};
+use colonnade_columnar::Type;
 use colonnade_protocol::Format;
 use pyo3::prelude::*;
 
@@ -33,25 +33,14 @@ impl PgType {
     /// Its name in SQL, quoted and schema-qualified.
     #[getter]
     fn sql(&self) -> String {
-        sql_name(&self.0)
+        self.0.sql_name()
     }
 
     /// "scalar", "array", "composite", "record", "enum", "range", "multirange", "domain" or
     /// "unknown".
     #[getter]
     fn kind(&self) -> &'static str {
-        match &self.0.shape {
-            Shape::Scalar(_) => "scalar",
-            Shape::Array(_) => "array",
-            Shape::Composite(_) => "composite",
-            Shape::Record(_) => "record",
-            Shape::Enum(_) => "enum",
-            Shape::Range(_) => "range",
-            Shape::Multirange(_) => "multirange",
-            Shape::Domain { .. } => "domain",
-            Shape::Opaque => "unknown",
-            Shape::Custom { under, .. } => Self(Arc::clone(under)).kind(),
-        }
+        self.0.kind_name()
     }
 
     /// Whether a user's codec makes objects of the values or of their parts.
@@ -74,14 +63,5 @@ impl PgType {
 
     fn __repr__(&self) -> String {
         format!("<PgType {}>", self.0.name)
-    }
-}
-
-fn sql_name(pg_type: &Type) -> String {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    match &pg_type.shape {
-        // `int2vector` and `oidvector` are arrays with their own names.
-        Shape::Array(element) if pg_type.name.ends_with("[]") => format!("{}[]", sql_name(element)),
-        _ => format!("{}.{}", quoted(&pg_type.schema), quoted(&pg_type.name)),
     }
 }

@@ -1,6 +1,6 @@
 //! The coroutine between a task and its own one, and the recorder that it tells its steps.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use colonnade_watch::lanes::{self, LOOP_DELAY, Record, SLEEP, UNKNOWN};
@@ -8,6 +8,8 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit, intern};
+
+use crate::locks::locked;
 
 type KnownWaits = lanes::KnownWaits<Py<PyAny>>;
 type Place = lanes::Place<Py<PyAny>>;
@@ -31,11 +33,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn known(&self) -> MutexGuard<'_, KnownWaits> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.record)
     }
 
     fn time(&self) -> u64 {
@@ -52,7 +50,7 @@ impl Recorder {
     ) -> PyResult<(u8, u64)> {
         let place = place_of(traced.inner.bind(py), wait);
         if let Some((place, innermost)) = &place
-            && let Some(kind) = self.known().kind(place)
+            && let Some(kind) = locked(&self.known).kind(place)
         {
             return Ok((kind, over_at_known_place(kind, innermost, wait.since, now)));
         }
@@ -62,7 +60,7 @@ impl Recorder {
         Ok(match (answer, place) {
             (Ok((kind, over, false)), _) | (Ok((kind, over, true)), None) => (kind, over),
             (Ok((kind, over, true)), Some((place, _))) => {
-                self.known().add(place, kind);
+                locked(&self.known).add(place, kind);
                 (kind, over)
             }
             (Err(error), _) => {
@@ -222,7 +220,7 @@ pub(super) struct TracedCoroutine {
 
 impl TracedCoroutine {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     fn step<'py>(

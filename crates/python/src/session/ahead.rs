@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use super::{Core, Session};
-use crate::errors;
 use crate::types::catalog::Catalogs;
 
 #[pymethods]
@@ -24,23 +23,20 @@ impl Session {
 
     /// Records that an awaited reset has ended well.
     fn mark_untouched(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.mark_untouched();
-        Ok(())
+        self.tell(py, Core::mark_untouched)
     }
 
     /// Resets the server's session ahead of the next request, without an event; a failure closes
     /// the session. Returns False and does nothing if the reset must be waited for.
     fn script_ahead(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
-        let begun = self.lock(py)?.core.script_ahead(sql);
-        begun.map_err(|error| errors::of_session(py, error))
+        self.change(py, |core| core.script_ahead(sql))
     }
 
     /// Begins a transaction by a command that travels with the next request, without an event; a
     /// failure closes the session. Returns False if an exchange is under way or a transaction is
     /// open.
     fn begin_ahead(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
-        let begun = self.lock(py)?.core.begin_ahead(sql);
-        begun.map_err(|error| errors::of_session(py, error))
+        self.change(py, |core| core.begin_ahead(sql))
     }
 
     /// Whether the server is busy with a command sent ahead: a cancel request would hit that.

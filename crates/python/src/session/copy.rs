@@ -6,7 +6,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::Session;
+use super::{Core, Session};
 use crate::copy::column::ArrowColumn;
 use crate::copy::records::RecordEncoder;
 use crate::copy::rows::CopyEncoder;
@@ -111,8 +111,7 @@ impl Session {
 
     /// Ends the COPY data.
     fn copy_done(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.copy_done();
-        Ok(())
+        self.tell(py, Core::copy_done)
     }
 
     /// Aborts the COPY; the server's error quotes the reason.

@@ -8,7 +8,7 @@ use colonnade_session::Sink;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
-use super::Session;
+use super::{Core, Session};
 use crate::parameters::Taken;
 use crate::session::sink::RowSink;
 use crate::session::statement::Statement;
@@ -86,7 +86,7 @@ impl Writing {
                  sequence, got {kind}",
                 self.row_count
             );
-            errors::of_class(py, "EncodeError", &text)
+            errors::encode(py, &text)
         })
     }
 }
@@ -147,15 +147,13 @@ impl Session {
 
     /// Ends the series.
     fn end_many(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.end_many();
-        Ok(())
+        self.tell(py, Core::end_many)
     }
 
     /// Aborts the series and rolls it back, unless it runs in a transaction; the exchange ends as
     /// if nothing had failed.
     fn give_up_many(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.give_up_many();
-        Ok(())
+        self.tell(py, Core::give_up_many)
     }
 }
 
@@ -171,13 +169,8 @@ impl Session {
         let messages =
             BindExecute::new(statement.server_name().unwrap_or_default(), &formats, 0)
                 .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
-        let mut inner = self.lock(py)?;
-        inner.runs(Instant::now(), true);
-        inner
-            .core
-            .many(Arc::clone(&statement), sink)
-            .map_err(|error| errors::of_session(py, error))?;
-        let codecs = Arc::clone(&inner.codecs);
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        self.run(py, |core| core.many(Arc::clone(&statement), sink))?;
         let (params, chunk) = (EncodedParams::new(), Vec::new());
         Ok(ManyArguments(Mutex::new(Writing {
             statement,

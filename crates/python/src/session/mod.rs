@@ -148,13 +148,30 @@ impl Session {
         Ok(())
     }
 
+    /// Tells the session something, which cannot fail.
+    fn tell(&self, py: Python<'_>, tell: impl FnOnce(&mut Core)) -> PyResult<()> {
+        tell(&mut self.lock(py)?.core);
+        Ok(())
+    }
+
     /// Changes the session without an exchange, so no call begins.
-    fn change(
+    fn change<T>(
         &self,
         py: Python<'_>,
-        change: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
-    ) -> PyResult<()> {
+        change: impl FnOnce(&mut Core) -> Result<T, colonnade_session::Error>,
+    ) -> PyResult<T> {
         change(&mut self.lock(py)?.core).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// Begins an exchange of a statement that is prepared, with encoded arguments.
+    fn run<T>(
+        &self,
+        py: Python<'_>,
+        start: impl FnOnce(&mut Core) -> Result<T, colonnade_session::Error>,
+    ) -> PyResult<T> {
+        let mut inner = self.lock(py)?;
+        inner.runs(Instant::now(), true);
+        start(&mut inner.core).map_err(|error| errors::of_session(py, error))
     }
 
     fn begin(
@@ -248,20 +265,17 @@ impl Session {
 
     /// Copies in bytes that were read elsewhere, then does as `receive_data`.
     fn receive_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
-        self.lock(py)?.core.receive_bytes(data);
-        Ok(())
+        self.tell(py, |core| core.receive_bytes(data))
     }
 
     /// Limits each read to this many bytes, unless a value is larger.
     fn limit_reads(&self, py: Python<'_>, length: usize) -> PyResult<()> {
-        self.lock(py)?.core.limit_reads(length);
-        Ok(())
+        self.tell(py, |core| core.limit_reads(length))
     }
 
     /// Records that the peer has closed its side.
     fn receive_eof(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.receive_eof();
-        Ok(())
+        self.tell(py, Core::receive_eof)
     }
 
     /// Closes the connection from this side. The call under way fails, even if it is inside the
@@ -427,8 +441,7 @@ impl Session {
         let parameters = info.info().startup_parameters();
         let startup = Startup { parameters, authenticator };
         // Not timed: nobody has called yet.
-        let begun = self.lock(py)?.core.startup(startup);
-        begun.map_err(|error| errors::of_session(py, error))
+        self.change(py, |core| core.startup(startup))
     }
 
     /// Answers a GssToken with the client's token.
@@ -438,14 +451,12 @@ impl Session {
 
     /// Abandons the exchange under way.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.abandon();
-        Ok(())
+        self.tell(py, Core::abandon)
     }
 
     /// Sends Terminate; no further requests are possible.
     fn terminate(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.core.terminate();
-        Ok(())
+        self.tell(py, Core::terminate)
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,6 @@
 //! Portals: statements that return their rows in pieces.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::intern;
@@ -10,10 +9,10 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::Session;
 use super::query::column_sink;
+use crate::parameters;
 use crate::parameters::Taken;
 use crate::session::sink::RowSink;
 use crate::session::statement::{Portal, Statement};
-use crate::{errors, parameters};
 
 impl Session {
     fn encoded(
@@ -35,17 +34,11 @@ impl Session {
         sink: RowSink,
     ) -> PyResult<Portal> {
         let statement = Arc::clone(&statement.statement);
-        let mut inner = self.lock(py)?;
-        inner.runs(Instant::now(), true);
-        let opened = inner.core.open(statement, encoded, row_limit, sink);
-        opened.map(Portal).map_err(|error| errors::of_session(py, error))
+        self.run(py, |core| core.open(statement, encoded, row_limit, sink)).map(Portal)
     }
 
     fn more(&self, py: Python<'_>, portal: &Portal, row_limit: i32, sink: RowSink) -> PyResult<()> {
-        let mut inner = self.lock(py)?;
-        inner.runs(Instant::now(), true);
-        let asked = inner.core.more_rows(Arc::clone(&portal.0), row_limit, sink);
-        asked.map_err(|error| errors::of_session(py, error))
+        self.run(py, |core| core.more_rows(Arc::clone(&portal.0), row_limit, sink))
     }
 }
 
@@ -69,10 +62,7 @@ impl Session {
             column_sink(py, columns, Some(&schema), intern!(py, "raise").as_any(), None)
         };
         let formats = schema.map(sink).transpose()?.map(|sink| sink.formats());
-        let mut inner = self.lock(py)?;
-        inner.runs(Instant::now(), true);
-        let bound = inner.core.bind(statement, &encoded, formats);
-        bound.map(Portal).map_err(|error| errors::of_session(py, error))
+        self.run(py, |core| core.bind(statement, &encoded, formats)).map(Portal)
     }
 
     /// As `bind`, and fetches the first rows; the Completion holds them as `record_class`.

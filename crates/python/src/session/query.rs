@@ -98,8 +98,7 @@ impl Session {
     /// Has the server end each query from now on after this time, unless its session has a shorter
     /// `statement_timeout`; None and 0 end this. The limit travels with the query.
     fn limit_queries(&self, py: Python<'_>, milliseconds: Option<u32>) -> PyResult<()> {
-        self.lock(py)?.core.limit_queries(milliseconds.and_then(NonZeroU32::new));
-        Ok(())
+        self.tell(py, |core| core.limit_queries(milliseconds.and_then(NonZeroU32::new)))
     }
 
     /// Begins to prepare a text; the Completion holds the Statement. `declared` has OIDs of its

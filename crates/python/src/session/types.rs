@@ -55,8 +55,7 @@ impl Session {
     /// Forgets a statement and its types, because something may have been altered. Returns whether
     /// a user has made one of them.
     fn forget_statement(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
-        let forgotten = self.lock(py)?.core.forget_statement(&statement.statement);
-        forgotten.map_err(|error| errors::of_session(py, error))
+        self.change(py, |core| core.forget_statement(&statement.statement))
     }
 
     /// Numbers that change with each event that ends what is known about tables and types.
@@ -76,7 +75,7 @@ impl Session {
     /// The statement with its types as they are now; None if the server is asked for them: then the
     /// Completion holds it.
     fn refresh(&self, py: Python<'_>, statement: &Statement) -> PyResult<Option<Statement>> {
-        let made = self.lock(py)?.core.refresh(&statement.statement);
-        Ok(made.map_err(|error| errors::of_session(py, error))?.map(Statement::new))
+        let made = self.change(py, |core| core.refresh(&statement.statement))?;
+        Ok(made.map(Statement::new))
     }
 }

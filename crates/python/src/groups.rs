@@ -9,20 +9,19 @@ use std::sync::OnceLock;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{CellEncoding, MadeColumn, ResultColumn, cells, contained};
+use colonnade_columnar::{CellEncoding, MadeColumn, cells, contained};
 use colonnade_compute::grouping::{
     Aggregate, GroupError, Groups, KeyColumn, KeyRule, Layout, Nulls, Order, aggregate, group,
     keys_of, layout, size,
 };
 use colonnade_compute::selection;
 use colonnade_memory::filling;
-use pyo3::exceptions::{
-    PyIndexError, PyKeyError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
-};
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 
 use crate::batch::Batch;
+use crate::errors;
 use crate::memory::buffer::Buffer;
 
 /// From this number of rows on, the interpreter is released: below it, that costs more than the
@@ -127,7 +126,7 @@ impl Grouping {
                 let batch = self.batch.get();
                 let chunks = batch.chunks();
                 let taken = attempted(py, order.len(), || selection::take(&chunks, order));
-                Py::new(py, batch.of_same(taken.map_err(arrow_error)?))?
+                Py::new(py, batch.of_same(taken.map_err(errors::runtime)?))?
             }
         };
         Ok(self.arranged.get_or_init(|| arranged).clone_ref(py))
@@ -198,7 +197,7 @@ impl Grouping {
         let batch = self.batch.get();
         for (name, of) in &wanted {
             if let Some((index, kind)) = of {
-                types::check_aggregate(*kind, field(batch, *index)?, name)?;
+                types::check_aggregate(*kind, batch.field(*index)?, name)?;
             }
         }
         let groups = self.groups(py)?;
@@ -217,7 +216,7 @@ impl Grouping {
                 described.push(MadeColumn::number(name));
                 continue;
             };
-            let rule = types::rule(&field(batch, index)?.pg_type);
+            let rule = types::rule(&batch.field(index)?.pg_type);
             let column = match kind {
                 Aggregate::Min | Aggregate::Max | Aggregate::Distinct => plain(py, batch, index)?,
                 _ => batch.array(py, index)?,
@@ -251,11 +250,6 @@ fn named(kind: &str) -> PyResult<Aggregate> {
     })
 }
 
-fn field(batch: &Batch, index: usize) -> PyResult<&ResultColumn> {
-    let field = batch.result_columns().get(index);
-    field.ok_or_else(|| PyIndexError::new_err("column index out of range"))
-}
-
 /// The place of the only column of that name.
 fn position(batch: &Batch, name: &PyBackedStr) -> PyResult<usize> {
     let mut found = batch.result_columns().iter().enumerate();
@@ -267,7 +261,7 @@ fn position(batch: &Batch, name: &PyBackedStr) -> PyResult<usize> {
 }
 
 fn key_rule(batch: &Batch, index: usize, name: &str, sort: bool) -> PyResult<KeyRule> {
-    let field = field(batch, index)?;
+    let field = batch.field(index)?;
     types::check_key(field, name, sort)?;
     Ok(types::rule(&field.pg_type))
 }
@@ -282,10 +276,6 @@ fn plain(py: Python<'_>, batch: &Batch, index: usize) -> PyResult<ArrayRef> {
     })
 }
 
-fn arrow_error(error: ArrowError) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
-}
-
 fn group_error(error: &GroupError, name: &str) -> PyErr {
     match error {
         GroupError::Overflow { kind: "int64" } => PyOverflowError::new_err(format!(
@@ -293,6 +283,6 @@ fn group_error(error: &GroupError, name: &str) -> PyErr {
         )),
         GroupError::Overflow { .. } => PyOverflowError::new_err(format!("\"{name}\": {error}")),
         GroupError::Refused { .. } => PyTypeError::new_err(format!("\"{name}\": {error}")),
-        _ => PyRuntimeError::new_err(error.to_string()),
+        _ => errors::runtime(error),
     }
 }

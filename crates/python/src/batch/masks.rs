@@ -28,43 +28,50 @@ pub(super) fn mask(object: &Bound<'_, PyAny>, rows: usize) -> PyResult<BooleanAr
 }
 
 fn booleans(object: &Bound<'_, PyAny>) -> PyResult<BooleanArray> {
-    if numpy_import::is_array(object)? {
-        return of_numpy(object);
-    }
-    if let Ok(columns) = object.cast::<Batch>() {
-        return of_arrow(&columns.get().only_column(object.py())?);
-    }
-    if let Some(items) = items(object) {
-        return of_items(items);
-    }
-    if is_masked(object)? {
-        return of_numpy(&object.call_method1(intern!(object.py(), "filled"), (false,))?);
-    }
-    let array = numpy_import::without_index(object)?;
-    if numpy_import::is_array(&array)? {
-        return of_numpy(&array);
-    }
-    match series::array(&array)? {
-        Some(array) => of_arrow(&array),
-        None => Err(refused(&class_names::full(&object.get_type()))),
+    match Given::of(object)? {
+        Given::NumPy(array) => of_numpy(&array),
+        Given::Masked(array) => of_numpy(&array.call_method1("filled", (false,))?),
+        Given::Arrow(array) => of_arrow(&array),
+        Given::Items(items) => of_items(items),
+        Given::Other => Err(refused(&class_names::full(&object.get_type()))),
     }
 }
 
-/// Whether an object is a masked array of NumPy's.
-pub(super) fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let class = object.get_type();
-    Ok(class.name()? == "MaskedArray" && class_names::is_of(&class, "numpy"))
+/// What chooses rows, by the way in which it is read.
+pub(super) enum Given<'py> {
+    NumPy(Bound<'py, PyAny>),
+    /// A masked array of NumPy's.
+    Masked(Bound<'py, PyAny>),
+    Arrow(ArrayRef),
+    /// Those of a list or tuple.
+    Items(Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>),
+    Other,
 }
 
-/// The items of a list or tuple; None for other objects.
-pub(super) fn items<'py>(
-    object: &Bound<'py, PyAny>,
-) -> Option<Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>> {
-    if let Ok(list) = object.cast::<PyList>() {
-        return Some(Box::new(list.clone().into_iter()));
+impl<'py> Given<'py> {
+    pub(super) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if numpy_import::is_array(object)? {
+            return Ok(Self::NumPy(object.clone()));
+        }
+        if let Ok(columns) = object.cast::<Batch>() {
+            return columns.get().only_column(object.py()).map(Self::Arrow);
+        }
+        if let Ok(list) = object.cast::<PyList>() {
+            return Ok(Self::Items(Box::new(list.clone().into_iter())));
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return Ok(Self::Items(Box::new(tuple.clone().into_iter())));
+        }
+        let class = object.get_type();
+        if class.name()? == "MaskedArray" && class_names::is_of(&class, "numpy") {
+            return Ok(Self::Masked(object.clone()));
+        }
+        let array = numpy_import::without_index(object)?;
+        if numpy_import::is_array(&array)? {
+            return Ok(Self::NumPy(array));
+        }
+        Ok(series::array(&array)?.map_or(Self::Other, Self::Arrow))
     }
-    let tuple = object.cast::<PyTuple>().ok()?;
-    Some(Box::new(tuple.clone().into_iter()))
 }
 
 /// A NumPy array without its second dimension, if it has none; ValueError otherwise.

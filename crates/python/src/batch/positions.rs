@@ -1,7 +1,6 @@
 //! Positions of rows: integers of NumPy, Arrow, pandas, Polars, a list or a range. A negative one
 //! counts from the end.
 
-use arrow_array::ArrayRef;
 use colonnade_compute::selection::{self, PositionError};
 use colonnade_foreign::arrow_type_name;
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
@@ -10,10 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyRange};
 
-use super::Batch;
-use super::masks::{check_flat, is_masked, items};
-use crate::arrow::numpy_import;
-use crate::arrow::series;
+use super::masks::{Given, check_flat};
 use crate::class_names;
 use crate::memory::foreign_buffer::copied;
 
@@ -30,32 +26,19 @@ pub(super) fn positions(object: &Bound<'_, PyAny>, rows: usize) -> PyResult<Posi
     if let Ok(range) = object.cast::<PyRange>() {
         return of_range(range, rows);
     }
-    if numpy_import::is_array(object)? {
-        return of_numpy(object, rows).map(Positions::Each);
-    }
-    if let Ok(columns) = object.cast::<Batch>() {
-        let array = columns.get().only_column(object.py())?;
-        return of_arrow(&array, rows).map(Positions::Each);
-    }
-    if let Some(items) = items(object) {
-        return of_items(items, rows).map(Positions::Each);
-    }
-    if is_masked(object)? {
-        let hidden = object.call_method0("count")?.extract::<usize>()? < object.len()?;
-        if hidden {
-            return Err(PyValueError::new_err("a position is masked, and there is no such row"));
+    let each = match Given::of(object)? {
+        Given::NumPy(array) => of_numpy(&array, rows),
+        Given::Masked(array)
+            if array.call_method0("count")?.extract::<usize>()? < array.len()? =>
+        {
+            Err(PyValueError::new_err("a position is masked, and there is no such row"))
         }
-        let plain = object.getattr("data")?;
-        return of_numpy(&plain, rows).map(Positions::Each);
-    }
-    let array = numpy_import::without_index(object)?;
-    if numpy_import::is_array(&array)? {
-        return of_numpy(&array, rows).map(Positions::Each);
-    }
-    match series::array(&array)? {
-        Some(array) => of_arrow(&array, rows).map(Positions::Each),
-        None => Err(refused(&class_names::full(&object.get_type()))),
-    }
+        Given::Masked(array) => of_numpy(&array.getattr("data")?, rows),
+        Given::Arrow(array) => selection::rows_at_array(&array, rows).map_err(exception),
+        Given::Items(items) => of_items(items, rows),
+        Given::Other => Err(refused(&class_names::full(&object.get_type()))),
+    };
+    each.map(Positions::Each)
 }
 
 fn of_range(range: &Bound<'_, PyRange>, rows: usize) -> PyResult<Positions> {
@@ -121,10 +104,6 @@ where
         copied(typed, py)
             .and_then(|values| selection::rows_at(values.into_iter(), rows).map_err(exception)),
     )
-}
-
-fn of_arrow(array: &ArrayRef, rows: usize) -> PyResult<Vec<u64>> {
-    selection::rows_at_array(array, rows).map_err(exception)
 }
 
 fn of_items<'py>(

@@ -6,12 +6,12 @@ use colonnade_columnar::{MadeColumn, made_batch};
 use colonnade_compute::grouping::Aggregate;
 use pyo3::prelude::*;
 
-use super::{arrow_error, field};
 use crate::batch::Batch;
+use crate::errors;
 
 /// A column of the batch.
 pub(super) fn of_column(batch: &Batch, index: usize) -> PyResult<MadeColumn> {
-    Ok(MadeColumn::of_column(field(batch, index)?, arrow_field(batch, index)))
+    Ok(MadeColumn::of_column(batch.field(index)?, arrow_field(batch, index)))
 }
 
 /// An aggregate of a column.
@@ -27,7 +27,7 @@ pub(super) fn aggregate(
     if is_number || matches!(kind, Aggregate::Count | Aggregate::Distinct) {
         return Ok(MadeColumn::number(name));
     }
-    Ok(MadeColumn::renamed(field(batch, index)?, arrow, name))
+    Ok(MadeColumn::renamed(batch.field(index)?, arrow, name))
 }
 
 fn arrow_field(batch: &Batch, index: usize) -> Option<&FieldRef> {
@@ -41,6 +41,6 @@ pub(super) fn batch(
     columns: Vec<ArrayRef>,
     rows: usize,
 ) -> PyResult<Batch> {
-    let (made, results) = made_batch(described, columns, rows).map_err(arrow_error)?;
+    let (made, results) = made_batch(described, columns, rows).map_err(errors::runtime)?;
     Ok(Batch::new(made, results, like.shared_codecs()))
 }

@@ -13,7 +13,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::MutexExt;
 
 use super::results;
-use super::{Wanted, attempted, field, group_error, key_rule, named, plain, position, types};
+use super::{Wanted, attempted, group_error, key_rule, named, plain, position, types};
 use crate::batch::Batch;
 
 /// The groups of all batches that were added.
@@ -72,7 +72,7 @@ impl RunningGroups {
             let of = match column {
                 Some(name) => {
                     let (index, kind) = (position(columns, name)?, named(kind)?);
-                    let described = field(columns, index)?;
+                    let described = columns.field(index)?;
                     types::check_aggregate(kind, described, name)?;
                     values.push(plain(py, columns, index)?);
                     Some((kind, types::rule(&described.pg_type)))
@@ -173,8 +173,8 @@ impl State {
         let Some(like) = &self.like else { return Ok(()) };
         let like = like.bind(py).get();
         for name in names {
-            let before = &field(like, position(like, name)?)?.pg_type.name;
-            let now = &field(batch, position(batch, name)?)?.pg_type.name;
+            let before = &like.field(position(like, name)?)?.pg_type.name;
+            let now = &batch.field(position(batch, name)?)?.pg_type.name;
             if before != now {
                 return Err(PyValueError::new_err(format!(
                     "the type of \"{name}\" is {now}, and was {before} in the batches before"

@@ -8,9 +8,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::plain::check_value_bytes;
 use super::scalars::float;
-use super::{answered, expected, scalars};
+use super::sequences::sized_items;
+use super::{expected, scalars};
 use crate::values::classes;
 
 pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
@@ -138,13 +138,7 @@ pub(super) fn points(argument: &Bound<'_, PyAny>) -> PyResult<Vec<[f64; 2]>> {
     if argument.is_instance_of::<PyString>() {
         return expected(WHAT, argument);
     }
-    let Some(length) = answered(argument.py(), argument.len())? else {
-        return expected(WHAT, argument);
-    };
-    check_value_bytes(length.saturating_mul(size_of::<[f64; 2]>()))?;
-    // All items are taken before the first is converted, because its methods may change the
-    // sequence.
-    let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let items = sized_items(argument, WHAT, size_of::<[f64; 2]>())?;
     let points = items.iter().map(point).collect::<PyResult<Vec<_>>>()?;
     if points.is_empty() {
         return Err(PyTypeError::new_err("expected at least one point"));

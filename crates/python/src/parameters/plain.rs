@@ -2,11 +2,11 @@
 
 use colonnade_columnar::{PgType, Shape, Type, given};
 use colonnade_protocol::Format;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
 use super::scalars;
+use crate::errors;
 use crate::types::codecs::Dates;
 use crate::values::classes;
 
@@ -14,12 +14,12 @@ const LENGTH_BYTES: usize = 4;
 
 /// Refuses a value that is too large, before it is copied.
 pub(super) fn check_value_bytes(bytes: usize) -> PyResult<()> {
-    given::check_value_bytes(bytes).map_err(|error| PyValueError::new_err(error.to_string()))
+    given::check_value_bytes(bytes).map_err(errors::value)
 }
 
 /// As `check_value_bytes`, for an array.
 pub(super) fn check_array_elements(count: usize) -> PyResult<()> {
-    given::check_array_elements(count).map_err(|error| PyValueError::new_err(error.to_string()))
+    given::check_array_elements(count).map_err(errors::value)
 }
 
 /// A type with single values, by its binary format.

@@ -72,9 +72,7 @@ impl Refusal {
                  sequence: {shown} (of type {type_name}: {place}{reason}{advice})"
             ),
         };
-        let error = errors::of_class(py, "EncodeError", &text);
-        error.set_cause(py, Some(named_change(py, self.reason)));
-        error
+        self.told(py, &text)
     }
 
     /// The exception for a value of a copied column.
@@ -94,7 +92,11 @@ impl Refusal {
         let text = format!(
             "column {column:?}, row {row}, from {kind} to {type_name}: {shown} ({place}{reason})"
         );
-        let error = errors::of_class(py, "EncodeError", &text);
+        self.told(py, &text)
+    }
+
+    fn told(self, py: Python<'_>, text: &str) -> PyErr {
+        let error = errors::encode(py, text);
         error.set_cause(py, Some(named_change(py, self.reason)));
         error
     }

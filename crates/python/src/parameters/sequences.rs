@@ -52,6 +52,20 @@ pub(super) fn snapshot<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     })
 }
 
+/// The items of a sized iterable, each of `item_bytes` bytes at the server. All are taken before
+/// the first is converted, because its methods may change the sequence.
+pub(super) fn sized_items<'py>(
+    argument: &Bound<'py, PyAny>,
+    what: &str,
+    item_bytes: usize,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let Some(length) = answered(argument.py(), argument.len())? else {
+        return expected(what, argument);
+    };
+    check_value_bytes(length.saturating_mul(item_bytes))?;
+    argument.try_iter()?.collect()
+}
+
 /// A vector: a sequence of numbers, a NumPy array, or the text format.
 pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     const WHAT: &str = "a sequence of floats";
@@ -64,16 +78,10 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if let Some(text) = text(argument)? {
         return Ok(text);
     }
-    let Some(length) = answered(argument.py(), argument.len())? else {
-        return expected(WHAT, argument);
-    };
     if classes::MAPPING.is_instance(argument)? {
         return expected(WHAT, argument);
     }
-    check_value_bytes(length.saturating_mul(size_of::<f32>()))?;
-    // All items are taken before the first is converted, because its methods may change the
-    // sequence.
-    let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let items = sized_items(argument, WHAT, size_of::<f32>())?;
     let numbers = items.iter().enumerate().map(|(index, item)| {
         let number = float(item).map_err(|error| {
             PyTypeError::new_err(format!("element [{index}]: {}", error.value(argument.py())))

@@ -82,7 +82,8 @@ INTEGER = Facts(
 UNSIGNED = Facts("`int`", "the same, from 0 to 4294967295", "out of range is refused")
 FLOAT = Facts(
     "`float`",
-    "`float`, any object with `__float__`, and an `int` that a float holds exactly",
+    "`float`, any other real number or object with `__float__`, and an `int` that a float holds "
+    "exactly; no datetime, duration or complex number",
     "NaN, infinities, -0.0 and subnormals are kept; out of float4's range is refused",
 )
 TEXT = Facts("`str`", "`str`", "any character but NUL, which the server cannot store")

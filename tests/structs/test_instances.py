@@ -261,6 +261,19 @@ def vector_of(kind: type[np.generic]) -> Any:
     return np.ndarray[Any, np.dtype[kind]]  # type: ignore[valid-type]
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(
+    "value",
+    [np.datetime64(5, "ns"), np.timedelta64(5, "ns"), np.complex128(1 + 2j), np.bytes_(b"5")],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_float_is_made_of_numbers_only(value: Any) -> None:
+    for kind in (float, np.float32):
+        with pytest.raises(TypeError, match="takes float"):
+            made_of({"a": kind})(value)
+    assert made_of({"a": float})(np.longdouble(1.5)).a == 1.5
+
+
 def test_arrays_keep_their_values() -> None:
     def take(kind: Any, values: Any) -> Any:
         return made_of({"a": vector_of(kind)})(values).a.tolist()

@@ -8,11 +8,14 @@ import ipaddress
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from colonnade import _core
 from colonnade._words.shown import class_name
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy as np
 
 # Class of Python objects -> type; a subclass counts as its first base class listed here.
 _CLASSES: dict[type, str] = {
@@ -84,13 +87,17 @@ class Inference:
                     known.add(kind)
 
     def _see_one(self, value: Any, row: int) -> None:
-        if hasattr(value, "__array_interface__") and not value.ndim:
-            # A NumPy scalar counts as its Python equivalent.
-            value = value.item()
-        if isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
+        is_scalar = hasattr(value, "__array_interface__") and not value.ndim
+        if is_scalar and value.dtype.kind not in "mM":
+            # A NumPy scalar counts as its Python equivalent; that of a time may be an int.
+            value, is_scalar = value.item(), False
+        if is_scalar:
+            kind = _type_of_time(value.dtype)
+        elif isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
             self._see_list(value, row)
             return
-        kind = self._type_of(value)
+        else:
+            kind = self._type_of(value)
         if kind not in self._types:
             self._types[kind] = _Seen(row, class_name(value))
 
@@ -162,8 +169,14 @@ class Inference:
         )
 
 
+def _type_of_time(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "m":
+        return "interval"
+    return "date" if dtype.name.endswith(("[Y]", "[M]", "[W]", "[D]")) else "timestamp"
+
+
 def is_missing(value: Any) -> bool:
-    """None, and pandas' values for it; in a column of objects NaN is one of them."""
-    if value is None or class_name(value) in {"NAType", "NaTType"}:
+    """None, and pandas' and NumPy's values for it; in a column of objects NaN is one of them."""
+    if value is None or _core.is_missing(value):
         return True
     return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN differs from itself

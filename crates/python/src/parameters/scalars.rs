@@ -15,7 +15,7 @@ use pyo3::types::{
 use super::plain::check_value_bytes;
 use super::{answered, expected, figures, moments, numpy, sequences};
 use crate::types::codecs::Dates;
-use crate::values::classes;
+use crate::values::{classes, numbers};
 
 /// Whether an object's class is not one of Python's plain ones.
 pub(super) fn is_foreign(argument: &Bound<'_, PyAny>) -> bool {
@@ -123,6 +123,9 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     if let Some(number) = answered(argument.py(), argument.call_method0("__index__"))? {
         return Ok(number);
     }
+    if !numbers::is_real(argument)? {
+        return expected("an int", argument);
+    }
     // Converting 1E+1000000000 to an int takes a gigabyte, and dividing long integers quadratic
     // time.
     if argument.is_instance(classes::DECIMAL.get(argument.py())?)? {
@@ -173,7 +176,7 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(float) = argument.cast_exact::<PyFloat>() {
         return Ok(float.value());
     }
-    if argument.is_instance_of::<PyString>() {
+    if argument.is_instance_of::<PyString>() || !numbers::is_real(argument)? {
         return expected("a float", argument);
     }
     let float = argument.extract::<f64>().or_else(|error| {

@@ -14,7 +14,7 @@ use super::instance::Instance;
 use crate::errors;
 use crate::memory::foreign_buffer::copied;
 use crate::shown::shown;
-use crate::values::times;
+use crate::values::{numbers, times};
 
 /// Why an object is no value of a field.
 pub(super) enum Refusal {
@@ -211,6 +211,9 @@ fn float<'a>(kind: &Kind, object: &'a Bound<'_, PyAny>) -> Result<Value<'a>, Ref
     if object.is_instance_of::<PyInt>() {
         return integer(kind, object)
             .map_err(|_| Refusal::Value(format!("{} is not exact as a {kind}", shown(object))));
+    }
+    if !numbers::is_real(object)? {
+        return Err(wrong(kind, object));
     }
     object.extract().map(Value::Float).map_err(|_| wrong(kind, object))
 }

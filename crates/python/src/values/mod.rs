@@ -7,6 +7,7 @@ mod figures;
 pub(crate) mod inexact;
 mod maker;
 mod moments;
+pub(crate) mod numbers;
 pub(crate) mod times;
 mod uuid;
 

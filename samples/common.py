@@ -84,7 +84,8 @@ FLOAT = Facts(
     "`float`",
     "`float`, any other real number or object with `__float__`, and an `int` that a float holds "
     "exactly; no datetime, duration or complex number",
-    "NaN, infinities, -0.0 and subnormals are kept; out of float4's range is refused",
+    "NaN, infinities, -0.0 and subnormals are kept; out of the type's range is refused, "
+    "and so is a number that would become 0",
 )
 TEXT = Facts("`str`", "`str`", "any character but NUL, which the server cannot store")
 JSON = Facts(

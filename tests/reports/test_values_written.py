@@ -132,6 +132,17 @@ WRITINGS = (
         "123",
     ),
     Writing(
+        "psycopg/psycopg2#1471",
+        "a float that is too small for real",
+        "real",
+        1e-46,
+        REFUSED,
+        but={
+            # Wrong: it stores 0.
+            "asyncpg": "0",
+        },
+    ),
+    Writing(
         "dlt-hub/dlt#2224",
         "a decimal of 29 digits",
         "numeric",

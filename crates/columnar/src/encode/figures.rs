@@ -10,6 +10,7 @@ use super::ColumnEncoder;
 use super::cells::{MadeCells, PushValue, nulls_of};
 use crate::arrow_value::{elements, value_of};
 use crate::error::EncodeError;
+use crate::given::nearest_float4;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 
@@ -30,7 +31,8 @@ pub(super) fn encoder(
     let depth = match kind {
         Kind::Point | Kind::Line | Kind::LineSegment | Kind::Box | Kind::Circle => 1,
         Kind::Path | Kind::Polygon => 2,
-        // As a sequence of Python's floats: each becomes the nearest of 32 bits.
+        // As a sequence of Python's floats: each becomes the nearest of 32 bits, even if it is 0, as
+        // in pgvector's casts.
         Kind::Floats => 1,
         _ => return None,
     };
@@ -74,7 +76,10 @@ impl PushValue for Figures {
             Kind::LineSegment => floats.as_slice().try_into().ok().map(Value::LineSegment),
             Kind::Box => floats.as_slice().try_into().ok().map(Value::Box),
             Kind::Circle => floats.as_slice().try_into().ok().map(Value::Circle),
-            Kind::Floats => Some(Value::Floats(narrowed(&floats)?)),
+            Kind::Floats => {
+                let narrow = floats.iter().map(|float| nearest_float4(*float));
+                Some(Value::Floats(narrow.collect::<Result<_, _>>()?))
+            }
             _ if !odd.is_empty() => None,
             Kind::Path => self
                 .closed
@@ -86,17 +91,6 @@ impl PushValue for Figures {
         let value = value.ok_or_else(|| wrong("a list of another length"))?;
         self.target.encode(&value, out)
     }
-}
-
-fn narrowed(floats: &[f64]) -> Result<Vec<f32>, EncodeError> {
-    let narrow = |float: &f64| {
-        let narrow = *float as f32;
-        if narrow.is_infinite() && float.is_finite() {
-            return Err(EncodeError::Float4Overflow { given: float.to_string() });
-        }
-        Ok(narrow)
-    };
-    floats.iter().map(narrow).collect()
 }
 
 /// The floats of a list, or of the lists in it.

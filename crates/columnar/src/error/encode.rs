@@ -27,8 +27,8 @@ pub enum EncodeError {
         /// The number that was given.
         given: String,
     },
-    /// A float that is finite, but infinite as `float4`.
-    Float4Overflow {
+    /// A float that is finite, but infinite as `float4`, or not 0, but 0 as `float4`.
+    Float4OutOfRange {
         /// The number that was given.
         given: String,
     },
@@ -160,7 +160,7 @@ impl fmt::Display for EncodeError {
                     "{given} is out of range for {type_name}, which goes from {least} to {most}"
                 )
             }
-            Self::Float4Overflow { given } => {
+            Self::Float4OutOfRange { given } => {
                 write!(f, "{given} is out of range for float4; cast the parameter to float8")
             }
             Self::NotExactInFloat { given } => write!(

@@ -6,6 +6,7 @@ use super::int::exact_float;
 use super::primitive::{PrimitiveBuilder, Shape, exact};
 use super::{Built, Codec, Kind};
 use crate::error::{EncodeError, Reason};
+use crate::given::float4;
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
 
@@ -98,10 +99,7 @@ fn encode_float4(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError
         Value::Float32(number) => *number,
         _ => {
             let wide = float(value)?;
-            let narrow = wide as f32;
-            if narrow.is_infinite() && wide.is_finite() {
-                return Err(EncodeError::Float4Overflow { given: format!("{wide:e}") });
-            }
+            let narrow = float4(wide)?;
             if matches!(value, Value::Int(_) | Value::UInt(_)) && f64::from(narrow) != wide {
                 let (given, type_name) = (format!("{wide}"), "float4".to_owned());
                 return Err(EncodeError::Inexact { given, type_name });
@@ -181,6 +179,8 @@ mod tests {
         assert_eq!(encode(700, &Value::Float(1.5)).unwrap(), hex("3fc00000").unwrap());
         assert_eq!(encode(701, &Value::Int(3)).unwrap(), 3.0_f64.to_be_bytes());
         assert!(encode(700, &Value::Float(f64::INFINITY)).is_ok());
+        assert_eq!(encode(700, &Value::Float(-1e-45)).unwrap(), hex("80000001").unwrap());
+        assert!(encode(700, &Value::Float(1e-46)).unwrap_err().to_string().contains("float8"));
         assert!(encode(700, &Value::Float(1e39)).unwrap_err().to_string().contains("float8"));
         assert!(encode(701, &Value::Int(i64::MAX)).is_err());
         assert!(encode(701, &Value::UInt(u64::MAX)).is_err());

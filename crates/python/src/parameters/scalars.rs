@@ -198,6 +198,13 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
         {
             Err(PyValueError::new_err("value is beyond the largest float8"))
         }
+        // Of other classes than numbers', equality with a float is not expected.
+        None if float == 0.0
+            && classes::NUMBER.is_instance(argument)?
+            && !is_equal(argument, &PyFloat::new(argument.py(), float))? =>
+        {
+            Err(PyValueError::new_err("value is closer to 0 than the smallest float8"))
+        }
         _ => Ok(float),
     }
 }

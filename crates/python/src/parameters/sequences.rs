@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use colonnade_columnar::Value;
+use colonnade_columnar::given::nearest_float4;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -86,12 +87,9 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         let number = float(item).map_err(|error| {
             PyTypeError::new_err(format!("element [{index}]: {}", error.value(argument.py())))
         })?;
-        let narrow = number as f32;
-        if narrow.is_finite() || !number.is_finite() {
-            Ok(narrow)
-        } else {
-            Err(PyValueError::new_err(format!("element [{index}]: {number} is outside of 32 bits")))
-        }
+        nearest_float4(number).map_err(|_| {
+            PyValueError::new_err(format!("element [{index}]: {number} is outside of 32 bits"))
+        })
     });
     Ok(Value::Floats(numbers.collect::<PyResult<_>>()?))
 }

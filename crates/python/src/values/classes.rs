@@ -29,6 +29,7 @@ pub(crate) static DATETIME: Class = Class::new("datetime", "datetime");
 pub(crate) static DECIMAL: Class = Class::new("decimal", "Decimal");
 pub(crate) static ENUM: Class = Class::new("enum", "Enum");
 pub(crate) static MAPPING: Class = Class::new("collections.abc", "Mapping");
+pub(crate) static NUMBER: Class = Class::new("numbers", "Number");
 pub(crate) static SEQUENCE: Class = Class::new("collections.abc", "Sequence");
 pub(crate) static TIME: Class = Class::new("datetime", "time");
 pub(crate) static TIMEZONE: Class = Class::new("datetime", "timezone");

@@ -37,8 +37,18 @@ def _way_noted() -> Generator[None, None, None]:
         raise
 
 
-async def begin_copy_in(conversation: Conversation, statement: str) -> None:
-    """Ask the server to accept data."""
+async def begin_copy_in(
+    conversation: Conversation, statement: str, own: OwnTransaction | None = None
+) -> None:
+    """Ask the server to accept data.
+
+    If a transaction was begun for the copy, as `own` tells, the copy is its end: COMMIT follows in
+    the same text, which takes no round trip of its own.
+    """
+    if own is not None and own.has_begun:
+        own.ends_with_copy = True
+        # Behind a line's end: a condition of the user's may end in a comment.
+        statement = f"{statement}\n; COMMIT"
     conversation.session.copy_in(statement)
     with _way_noted():
         event = await conversation.transport.next_event()
@@ -71,15 +81,21 @@ async def close_staging(conversation: Conversation, staging: Staging) -> str:
 
 
 async def begin_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Begin a transaction unless one is open; it must be committed or rolled back."""
+    """Begin a transaction unless one is open; it must be committed or rolled back.
+
+    It keeps the table as it is described until the rows are in it: otherwise another session could
+    alter a type, and the server would read the old type's bytes as a value. BEGIN travels with the
+    description.
+    """
     if not conversation.is_in_transaction:
         own.has_begun = True
-        await conversation.script("BEGIN")
+        if not conversation.session.begin_ahead("BEGIN"):
+            await conversation.script("BEGIN")
 
 
 async def commit_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Commit the transaction begun here, if any."""
-    if own.has_begun:
+    """Commit the transaction begun here, if any, unless its copy has done so."""
+    if own.has_begun and not own.ends_with_copy:
         await conversation.script("COMMIT")
 
 

@@ -111,8 +111,8 @@ async def copy_columns_to_table(
             if first is None:
                 return "COPY 0"
             matching.names(first)
+            await begin_own(self.conversation, own)
             if types is not None:
-                await begin_own(self.conversation, own)
                 await _create_table(self.conversation, matching, first, types)
             encoding = Encoding(self.conversation.session, nan_as_null)
             copy = _Copy(matching, (first, found), encoding, conflict, own=own, progress=progress)
@@ -159,11 +159,11 @@ async def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
         more=True,
     )
     if staging is not None:
-        await begin_own(conversation, copy.own)
         await open_staging(conversation, staging)
     table = matching.table if staging is None else staging.table
     # Every part has the piece's order of columns, and so has every piece.
-    await begin_copy_in(conversation, copy_sql(table, [column.name for column in filled]))
+    begin = copy_sql(table, [column.name for column in filled])
+    await begin_copy_in(conversation, begin, copy.own if staging is None else None)
     await _send_parts(conversation, copy, encoder, parts)
     status = await end_copy_in(conversation)
     if staging is not None:

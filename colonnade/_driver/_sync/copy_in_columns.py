@@ -112,8 +112,8 @@ def copy_columns_to_table(
             if first is None:
                 return "COPY 0"
             matching.names(first)
+            begin_own(self.conversation, own)
             if types is not None:
-                begin_own(self.conversation, own)
                 _create_table(self.conversation, matching, first, types)
             encoding = Encoding(self.conversation.session, nan_as_null)
             copy = _Copy(matching, (first, found), encoding, conflict, own=own, progress=progress)
@@ -160,11 +160,11 @@ def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
         more=True,
     )
     if staging is not None:
-        begin_own(conversation, copy.own)
         open_staging(conversation, staging)
     table = matching.table if staging is None else staging.table
     # Every part has the piece's order of columns, and so has every piece.
-    begin_copy_in(conversation, copy_sql(table, [column.name for column in filled]))
+    begin = copy_sql(table, [column.name for column in filled])
+    begin_copy_in(conversation, begin, copy.own if staging is None else None)
     _send_parts(conversation, copy, encoder, parts)
     status = end_copy_in(conversation)
     if staging is not None:

@@ -94,19 +94,19 @@ def copy_records_to_table(
     try:
         with self.conversation.operation(timeout, told):
             table = table_target(table_name, None, schema_name)
+            begin_own(self.conversation, own)
             with schema_hinted(table_name, schema_name):
                 kinds = _column_types(self.conversation, table, columns)
             encoder = self.conversation.session.record_encoder(kinds)
             try:
                 if any(kind.is_sent_as_text for _, kind in kinds):
                     staging = _staging(table, table_name, kinds, where)
-                    begin_own(self.conversation, own)
                     status = _copy_staged(self.conversation, staging, encoder, source, kinds)
                     commit_own(self.conversation, own)
                     return status
                 target = table_target(table_name, [name for name, _ in kinds], schema_name)
                 begin = copy_statement(target, "FROM STDIN", options)
-                return _copy_records(self.conversation, begin, encoder, source)
+                return _copy_records(self.conversation, begin, encoder, source, own)
             except BaseException:
                 self.conversation.generated_columns.clear()
                 raise
@@ -118,9 +118,13 @@ def copy_records_to_table(
 
 
 def _copy_records(
-    conversation: Conversation, begin: str, encoder: _core.RecordEncoder, source: Batches
+    conversation: Conversation,
+    begin: str,
+    encoder: _core.RecordEncoder,
+    source: Batches,
+    own: OwnTransaction | None = None,
 ) -> str:
-    begin_copy_in(conversation, begin)
+    begin_copy_in(conversation, begin, own)
     for batch in source:
         if not _send_records(conversation, encoder, batch):
             break
@@ -146,11 +150,7 @@ def _copy_staged(
 def _column_types(
     conversation: Conversation, table: str, columns: Sequence[str] | None
 ) -> list[tuple[str, _core.PgType]]:
-    """The columns that the records fill.
-
-    The server is asked each time: otherwise a type altered in the meantime could read the old
-    type's bytes as a value.
-    """
+    """The columns that the records fill, which the server is asked for each time."""
     listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
     statement = conversation.describe(f"SELECT {listed} FROM {table}")
     kinds = [(reported(name), kind) for name, kind, _ in statement.columns]

@@ -28,6 +28,8 @@ class OwnTransaction:
     """Whether a copy has begun a transaction of its own, because none was open."""
 
     has_begun = False
+    ends_with_copy = False
+    """Whether its COMMIT was sent in one text with the copy."""
 
 
 class Staging:

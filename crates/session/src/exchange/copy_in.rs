@@ -8,6 +8,7 @@ use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink};
 
 pub(crate) struct CopyIn {
+    /// That of the copy, whatever follows it in the same text.
     tag: Option<String>,
     accepted: bool,
     /// Tracks the answer to the statements around the copy, or to a statement that is not a copy.
@@ -35,7 +36,9 @@ impl<S: Sink> Exchange<S> for CopyIn {
             }
             Message::CommandComplete(tag) => {
                 self.answer.take(&message)?;
-                self.tag = Some(tag.to_owned());
+                if self.accepted && self.tag.is_none() {
+                    self.tag = Some(tag.to_owned());
+                }
             }
             // Not a COPY FROM STDIN: it runs to its end, and the exchange then reports the mistake.
             Message::CopyOutResponse(_) | Message::CopyData(_) | Message::CopyDone

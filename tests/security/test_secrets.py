@@ -232,6 +232,7 @@ BAD_DSNS = [
     f"postgresql:/keeper:{quote(SECRET, safe='')}@h/d?sslmode=require",
     f"postgresql:///keeper:{quote(SECRET, safe='')}@h/d",
     f"postgresql://keeper:{quote(SECRET, safe='')}/d",
+    f"postgresql://keeper:{quote(SECRET, safe='')}@127.0.0.1:1,u2:x@127.0.0.1:1/d",
     f"postgresql://h/d?sslmode=require;password={quote(SECRET, safe='')}",
     f"PGHOST=h PGPASSWORD={quote(SECRET, safe='')}",
 ]

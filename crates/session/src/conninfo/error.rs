@@ -18,6 +18,8 @@ pub enum ConnInfoError {
     },
     /// The user name or password contains a character that ends that part of a URI.
     UnescapedCredentials,
+    /// A `,` between two `@`, as if each host had a user and a password of its own.
+    SeveralCredentials,
     /// White space, `/`, `=` or `&` inside the database's name of a URI.
     UriDatabase,
     /// A port in a URI that is no number of a port.
@@ -183,6 +185,11 @@ impl fmt::Display for ConnInfoError {
             Self::UnescapedCredentials => out.write_str(
                 "the URI has an \"@\" behind a \"/\" or \"?\": inside a user name, password or \
                  database these three must be written %40, %2F and %3F",
+            ),
+            Self::SeveralCredentials => out.write_str(
+                "the URI has a \",\" between two \"@\": it has one user and one password, before \
+                 all hosts (postgresql://user:password@host1,host2/database); inside them, \"@\" \
+                 and \",\" must be written %40 and %2C",
             ),
             Self::UriDatabase => out.write_str(
                 "the database of the URI has white space, \"/\", \"=\" or \"&\": options begin \

@@ -1,8 +1,8 @@
 //! The URI form: `postgresql://user:password@host:port,host:port/database?option=value`.
 //!
 //! libpq's rules, with two extensions that asyncpg has as well: the last `@` before the path ends
-//! the credentials (so a password may contain a plain `@`), and a value in the query may contain
-//! `=`. A `+` is a plus, not a space.
+//! the credentials (so a password may contain a plain `@`, but no `,` after it, as between hosts
+//! with credentials each), and a value in the query may contain `=`. A `+` is a plus, not a space.
 
 use super::error::ConnInfoError;
 
@@ -40,6 +40,11 @@ fn parse_rest(rest: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
         Some((credentials, host_list)) => (Some(credentials), host_list),
         None => (None, authority),
     };
+    // "u1:p1@h1,u2:p2@h2" gives each host its own, and the last "@" would send the first to "h2".
+    let behind_first_at = credentials.and_then(|text| text.split_once('@'));
+    if behind_first_at.is_some_and(|(_, rest)| rest.contains(',')) {
+        return Err(ConnInfoError::SeveralCredentials);
+    }
     let mut options = Vec::new();
     if let Some(credentials) = credentials {
         parse_credentials(credentials, &mut options)?;
@@ -256,6 +261,10 @@ mod tests {
             "postgres://u:p@ss@h",
             &[("user", "u"), ("password", "p@ss"), ("host", "h")],
         );
+        assert_options(
+            "postgres://u:p,a@ss@h,i",
+            &[("user", "u"), ("password", "p,a@ss"), ("host", "h,i")],
+        );
         assert_options("postgres://u:a#b@h", &[("user", "u"), ("password", "a#b"), ("host", "h")]);
         assert_options("postgres:///?options=-c%20x=1", &[("options", "-c x=1")]);
         assert_options(
@@ -281,6 +290,9 @@ mod tests {
             ("postgres://u:p@h@/d", ConnInfoError::UnescapedCredentials),
             ("postgres://u:p@h@ /d", ConnInfoError::UnescapedCredentials),
             ("postgres://u:p@h@:5432/d", ConnInfoError::UnescapedCredentials),
+            ("postgres://u1:p1@h1:1,u2:p2@h2:2/d", ConnInfoError::SeveralCredentials),
+            ("postgres://u1:p1@h1,u2@h2", ConnInfoError::SeveralCredentials),
+            ("postgres://u:p@s,s@h", ConnInfoError::SeveralCredentials),
             ("u:secret@mysql://h", ConnInfoError::NotADsn),
             ("postgres://h/%zz", ConnInfoError::PercentEncoding { part: "database" }),
             ("postgres://h/%00", ConnInfoError::PercentEncoding { part: "database" }),

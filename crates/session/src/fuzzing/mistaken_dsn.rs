@@ -14,6 +14,7 @@ const FORMS: &[[&str; 3]] = &[
     ["postgresql://app:", "@", "/prod?sslmode=require"],
     ["postgres://app:", "@", ":6432/prod"],
     ["postgresql://app:", "@", ""],
+    ["postgresql://app:", "@", ":6432,replica.example.org:6432/prod"],
     ["postgresql:///prod?user=app&password=", "&host=", "&sslmode=require"],
     ["user=app password=", " host=", " dbname=prod"],
     ["user=app password='", "' host='", "' search_path=shop"],
@@ -50,6 +51,12 @@ const PIECES: &[&str] = &[
     "dbname=",
     "host=",
 ];
+/// Behind the first host: another one with a user and a password, or with either.
+const FURTHER_HOSTS: &[&str] = &[
+    ",app:other@replica.example.org",
+    ",app@replica.example.org:6432",
+    ",:other@replica.example.org",
+];
 
 /// Reads a DSN with a few mistakes. An error does not repeat the password, and if a result holds
 /// it anywhere, the text's own host is the only one that would receive it.
@@ -67,7 +74,10 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
             edit(part, place, (!removes).then_some(piece));
         }
     }
-    let [before, between, after] = parts;
+    let [before, between, mut after] = parts;
+    if input.flag() && has_credentials {
+        after.insert_str(0, input.choose(FURTHER_HOSTS).copied().unwrap_or_default());
+    }
     let dsn = format!("{before}{password}{between}{HOST}{after}");
     let is_right = password != MARK || !before.ends_with(':');
     if has_credentials && (between.ends_with('/') || !between.contains('@') && is_right) {
@@ -78,8 +88,10 @@ pub(super) fn mistaken_dsn(data: &[u8]) {
         Err(error) => assert!(!error.to_string().contains(MARK), "{dsn}: {error}"),
         Ok(info) => {
             let kept = info.password.as_ref().map_or("", |password| password.expose());
-            if kept.contains(HOST) {
-                // The end of the password is missing, and the text names no host.
+            if let Some((_, rest)) = kept.split_once(HOST) {
+                // The end of the password is missing, and the text names no host, unless a list of
+                // hosts was taken for a password.
+                assert!(!between.contains('@') || !rest.contains(','), "{dsn:?}");
                 return;
             }
             let is_own = |address: &HostAddress| match address {

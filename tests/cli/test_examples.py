@@ -58,7 +58,7 @@ EXAMPLES = [
 ]
 # Those that empty a queue come last.
 RUN = sorted(
-    (line for _, line in EXAMPLES if SOMEBODYS_HOST not in line), key=lambda line: " drain " in line
+    (line for _, line in EXAMPLES if SOMEBODYS_HOST not in line), key=lambda line: " purge " in line
 )
 
 

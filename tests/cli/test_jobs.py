@@ -117,13 +117,13 @@ def test_dead_letters_are_shown_and_requeued(dsn: str, queue: jobs.Queue) -> Non
     run_jobs(dsn, "requeue", "emails", str(2**63), status=2)
 
 
-def test_drain_asks_first(dsn: str, queue: jobs.Queue) -> None:
+def test_purge_asks_first(dsn: str, queue: jobs.Queue) -> None:
     buried(queue, 1)
     queue.add({"user_id": [1, 2, 3]})
     queue.get(limit=1)
-    _, err = run_jobs(dsn, "drain", "emails", status=2)
+    _, err = run_jobs(dsn, "purge", "emails", status=2)
     assert "--yes" in err
-    words = ("jobs", "drain", "emails", "--schema", SCHEMA)
+    words = ("jobs", "purge", "emails", "--schema", SCHEMA)
     shown = run_on_terminal(dsn, *words, typed="n\n")
     assert shown.status == 1
     assert 'Remove 3 jobs of the queue "emails"?' in shown.err
@@ -132,7 +132,7 @@ def test_drain_asks_first(dsn: str, queue: jobs.Queue) -> None:
     shown = run_on_terminal(dsn, *words, typed="y\n")
     assert (shown.status, queue.length()) == (0, 0)
     assert queue.stats().dead == 1
-    out, _ = run_jobs(dsn, "drain", "emails", "--dead", "--yes", "--json")
+    out, _ = run_jobs(dsn, "purge", "emails", "--dead", "--yes", "--json")
     assert json.loads(out) == {"removed": 1}
     assert queue.stats().dead == 0
 
@@ -155,7 +155,7 @@ def test_segments_do_the_same(dsn: str, pool: colonnade.sync.Pool) -> None:
     assert sorted(each["a"] for each in shown) == [1, 2, 3, 4]
     _, err = run_jobs(dsn, *words, "--key", "a", stdin="a\n1\n", status=1)
     assert "no unique keys" in err
-    out, _ = run_jobs(dsn, "drain", "segments", "--yes", "--json")
+    out, _ = run_jobs(dsn, "purge", "segments", "--yes", "--json")
     assert json.loads(out) == {"removed": 4}
 
 
@@ -240,7 +240,7 @@ def test_a_full_queue_says_so(dsn: str, pool: colonnade.sync.Pool) -> None:
 
 
 @pytest.mark.usefixtures("queue")
-@pytest.mark.parametrize("command", ["peek", "dead", "stats", "drain", "requeue", "add", "top"])
+@pytest.mark.parametrize("command", ["peek", "dead", "stats", "purge", "requeue", "add", "top"])
 def test_an_unknown_queue_names_those_there_are(
     command: str, dsn: str, pool: colonnade.sync.Pool
 ) -> None:
@@ -299,7 +299,7 @@ def test_odd_names_and_numbers(dsn: str, pool: colonnade.sync.Pool) -> None:
     jobs.create_queue(pool, name, PAYLOAD, schema=SCHEMA)
     _, said = run_jobs(dsn, "add", name, "-", "--format", "ndjson", stdin='{"user_id": 1}\n')
     assert r'1 job added to "e\x1b[31mvil"' in said
-    _, said = run_jobs(dsn, "drain", name, status=2)
+    _, said = run_jobs(dsn, "purge", name, status=2)
     assert "\x1b" not in said
     for command in ("peek", "dead"):
         _, said = run_jobs(dsn, command, name, "-n", str(2**63), status=2)

@@ -174,14 +174,14 @@ def requeue(
 @jobs.command(
     cls=Command,
     short_help="Remove all jobs of a queue.",
-    examples="colonnade jobs drain emails --yes\ncolonnade jobs drain emails --dead --yes\n",
+    examples="colonnade jobs purge emails --yes\ncolonnade jobs purge emails --dead --yes\n",
 )
 @click.argument("name", metavar="QUEUE")
 @click.option("--dead", "is_dead", is_flag=True, help="Remove the dead letters instead.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @place_options
-def drain(
+def purge(
     *, name: str, is_dead: bool, yes: bool, target: Target, schema: str, as_json: bool
 ) -> None:
     """Remove all jobs of a queue, those that workers hold too: they are not worked off, but gone.

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from colonnade._driver.sql.quoting import NAME_BYTES_MAX, is_name, quote_identifier
 from colonnade._words.arguments import check_count, check_name, check_number
-from colonnade._words.shown import class_name, shown
+from colonnade._words.shown import class_name, package_name, shown
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -25,7 +25,9 @@ _SHOWN = (
     *("job_expires_at", "job_waits_until", "job_key", "job_errors", "job_reason", "job_died_at"),
     *("job_lost", "job_room"),
 )
-# Layout -> the names that its payload cannot have.
+OWN_PREFIX = "job_"
+# Layout -> the names that its tables or statements have besides the payload's. A new queue refuses
+# every name with the prefix; a payload that is there already may have others.
 OWN_COLUMNS: dict[str, frozenset[str]] = {
     "rows": frozenset((*_SHOWN, "job_ordinal", "job_place", "job_call", "job_after")),
     "segments": frozenset(
@@ -134,6 +136,16 @@ def settings_from(text: str) -> dict[str, Any]:
         raise QueueDefinitionError(msg) from None
 
 
+def check_new(definition: Definition) -> None:
+    """Raise ValueError if a column of the payload has a name that is the queue's to give.
+
+    Queues that older versions made may have some: they are only opened.
+    """
+    for name in definition.payload:
+        if name.startswith(OWN_PREFIX):
+            raise _own_name(name)
+
+
 def as_payload(given: object) -> dict[str, str]:
     """Return a payload as it was given. Raises TypeError for anything but a mapping."""
     if not isinstance(given, Mapping):
@@ -167,11 +179,19 @@ def check_seconds(option: str, value: object) -> None:
 
 
 def check_connection(verb: str, connection: object) -> None:
-    """Raise TypeError for anything but a connection, such as a pool."""
-    if not hasattr(connection, "is_in_transaction"):
-        kind = class_name(connection)
-        msg = f"{verb} needs a connection, such as pool.acquire() returns, not {kind}"
-        raise TypeError(msg)
+    """Raise TypeError for anything but a connection of this driver, such as a pool."""
+    # asyncpg's connections have most other methods; of both, a pool lends out a wrapper.
+    if hasattr(connection, "is_in_transaction") and hasattr(connection, "copy_columns_to_table"):
+        return
+    kind, package = class_name(connection), package_name(type(connection))
+    given = kind if package in {"", "builtins", "colonnade"} else f"{package}'s {kind}"
+    msg = f"{verb} needs a connection, such as Colonnade's pool.acquire() returns, not {given}"
+    if package == "sqlalchemy":
+        msg += (
+            ". With Colonnade's dialect, it is connection.connection.driver_connection, of an "
+            "AsyncConnection (await connection.get_raw_connection()).driver_connection"
+        )
+    raise TypeError(msg)
 
 
 def check_ids(ids: object, kind: str) -> None:
@@ -210,9 +230,16 @@ def _check_payload(payload: Mapping[str, str], own_columns: frozenset[str]) -> N
             msg = f"the type of {shown(name)} must be a str in SQL, such as 'int8', not "
             raise TypeError(msg + shown(given))
         if name in own_columns:
-            msg = f"a payload's column cannot be named {name}: that column is the queue's own"
-            raise ValueError(msg)
+            raise _own_name(name)
         _check_type(name, kind)
+
+
+def _own_name(name: str) -> ValueError:
+    msg = (
+        f"a payload's column cannot be named {name}: names that begin with {OWN_PREFIX} are the "
+        "queue's own"
+    )
+    return ValueError(msg)
 
 
 def _check_type(name: str, kind: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -154,3 +155,46 @@ async def test_a_connection_of_the_other_colour(dsn: str, layout: LayoutName) ->
             assert await queue.length() == 0
         finally:
             await pool.execute("DROP SCHEMA jobs CASCADE")
+
+
+@pytest.mark.parametrize("layout", ["rows"])
+async def test_a_connection_of_asyncpg_is_refused(
+    preparing: str, queue: blocking_jobs.Queue
+) -> None:
+    queue.add({"a": [1]})
+    wrong = r"Colonnade's pool\.acquire\(\) returns, not asyncpg's "
+    async with colonnade.create_pool(preparing, min_size=1, max_size=2) as pool:
+        own = await jobs.open_queue(pool, "work")
+        async with (
+            asyncpg.create_pool(preparing, min_size=1, max_size=1) as other,
+            other.acquire() as lent,
+            lent.transaction(),
+        ):
+            with pytest.raises(TypeError, match=rf"add\(.*{wrong}PoolConnectionProxy"):
+                await own.add({"a": [1]}, connection=lent)
+            batch = await own.get()
+            with pytest.raises(TypeError, match=rf"commit\(.*{wrong}PoolConnectionProxy"):
+                await batch.commit(lent)
+
+
+@pytest.mark.parametrize("layout", ["rows"])
+async def test_a_connection_of_sqlalchemy_is_told_where_the_driver_is(
+    preparing: str, queue: blocking_jobs.Queue
+) -> None:
+    engine = sa.create_engine(url(preparing))
+    with engine.begin() as connection:
+        connection.execute(ADDED, {"name": "Ada"})
+        with pytest.raises(TypeError, match=r"sqlalchemy's Connection\. .*\.driver_connection"):
+            queue.add({"a": [1]}, connection=connection)
+        assert queue.add({"a": [1]}, connection=connection.connection) == 1
+    engine.dispose()
+    async with colonnade.create_pool(preparing, min_size=1, max_size=2) as pool:
+        own = await jobs.open_queue(pool, "work")
+        asking = create_async_engine(url(preparing))
+        async with asking.begin() as asked:
+            await asked.execute(ADDED, {"name": "Bob"})
+            with pytest.raises(TypeError, match=r"sqlalchemy's AsyncConnection\. .*get_raw"):
+                await own.add({"a": [1]}, connection=asked)
+            raw = await asked.get_raw_connection()
+            assert await own.add({"a": [1]}, connection=raw) == 1
+        await asking.dispose()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.exact_dates import exact_dates
 from colonnade._driver.plain_values import plain_values
+from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.jobs._sources import BESIDE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError
@@ -58,6 +59,11 @@ def _check_names(names: Any, definition: Definition) -> None:
                 f"the jobs have a column {name}, which is the queue's own: leave it out; delay, "
                 "priority, ttl and key are arguments"
             )
+            raise InterfaceError(msg)
+        # The server would list the queue's own columns, too, and a table of its layout.
+        if name not in definition.payload:
+            known = ", ".join(f'"{column}"' for column in definition.payload)
+            msg = f"the queue {definition} has no column {shown(name)}: its payload has {known}"
             raise InterfaceError(msg)
 
 

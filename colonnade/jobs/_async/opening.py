@@ -20,7 +20,13 @@ from colonnade.jobs._async.registry import (
 )
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._tasks.asyncio import check_pool
-from colonnade.jobs.definition import Definition, as_payload, check_identifier, settings_from
+from colonnade.jobs.definition import (
+    Definition,
+    as_payload,
+    check_identifier,
+    check_new,
+    settings_from,
+)
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -82,6 +88,7 @@ async def create_queue(
 
 
 async def _make(connection: Any, definition: Definition) -> None:
+    check_new(definition)
     schema = definition.schema
     place = await look_at(connection, schema)
     if not place.has_schema:
@@ -112,6 +119,7 @@ def queue_ddl(
     definition = Definition(
         schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
     )
+    check_new(definition)
     tables = _ddl.queue_tables_ddl(layout_of(definition))
     return "\n".join([_ddl.schema_ddl(schema), _ddl.registry_ddl(schema), tables]) + "\n"
 

@@ -22,7 +22,13 @@ from colonnade.jobs._sync.registry import (
     payload_of,
 )
 from colonnade.jobs._tasks.threads import check_pool
-from colonnade.jobs.definition import Definition, as_payload, check_identifier, settings_from
+from colonnade.jobs.definition import (
+    Definition,
+    as_payload,
+    check_identifier,
+    check_new,
+    settings_from,
+)
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
 
@@ -84,6 +90,7 @@ def create_queue(
 
 
 def _make(connection: Any, definition: Definition) -> None:
+    check_new(definition)
     schema = definition.schema
     place = look_at(connection, schema)
     if not place.has_schema:
@@ -114,6 +121,7 @@ def queue_ddl(
     definition = Definition(
         schema, name, as_payload(payload), retry or Retry(), ttl, max_length, layout
     )
+    check_new(definition)
     tables = _ddl.queue_tables_ddl(layout_of(definition))
     return "\n".join([_ddl.schema_ddl(schema), _ddl.registry_ddl(schema), tables]) + "\n"
 

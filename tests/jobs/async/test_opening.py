@@ -87,6 +87,39 @@ async def test_a_payload_of_the_wrong_kind(
         await jobs.create_queue(pool, "q", payload)
 
 
+@pytest.mark.parametrize("name", ["job_is_leased", "job_state", "job_"])
+async def test_names_that_are_the_queues_own(
+    pool: colonnade.Pool, layout: LayoutName, name: str
+) -> None:
+    payload = {"a": "int8", name: "text"}
+    with pytest.raises(ValueError, match=rf"{name}: names that begin with job_ are"):
+        await jobs.create_queue(pool, "q", payload, layout=layout)
+    with pytest.raises(ValueError, match="names that begin with job_ are"):
+        jobs.queue_ddl("q", payload, layout=layout)
+    await jobs.create_queue(pool, "q", {"a": "int8", "Job_state": "text"}, layout=layout)
+
+
+async def test_a_queue_that_had_such_a_name_before(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    ddl = jobs.queue_ddl("q", {"a": "int8", "former": "text"}, layout=layout)
+    await pool.execute(ddl.replace("former", "job_state"))
+    opened = await jobs.open_queue(pool, "q")
+    again = await jobs.create_queue(pool, "q", {"a": "int8", "job_state": "text"}, layout=layout)
+    for queue in (opened, again):
+        assert await queue.add({"a": [1], "job_state": ["new"]}) == 1
+        batch = await queue.get(timeout=0)
+        assert batch.columns["job_state"].tolist() == ["new"]
+        await batch.ack()
+
+
+async def test_a_column_that_is_not_there(pool: colonnade.Pool, layout: LayoutName) -> None:
+    queue = await jobs.create_queue(pool, "q", {"a": "int8", "b": "text"}, layout=layout)
+    told = r"""no column 'c': its payload has "a", "b"$"""
+    with pytest.raises(colonnade.InterfaceError, match=told):
+        await queue.add({"a": [1], "c": [2]})
+
+
 # async-only: begin
 async def test_a_pool_of_the_other_kind_is_refused(dsn: str, pool: colonnade.Pool) -> None:
     with (

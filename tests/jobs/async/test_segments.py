@@ -364,8 +364,6 @@ async def test_a_payload_may_have_the_names_of_the_sql(pool: colonnade.Pool) -> 
 def test_own_columns_of_ranges_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="queue's own"):
         jobs.queue_ddl("q", {name: "int8"}, layout="segments")
-    # The layout rows never had them.
-    jobs.queue_ddl("q", {name: "int8"})
 
 
 def test_an_unknown_layout_is_refused() -> None:

@@ -78,6 +78,7 @@ def test_parts_of_a_number_of_rows(ending: str, dsn: str, tmp_path: Path) -> Non
     done = run(dsn, "export", NUMBERS.format(rows=900), "-o", str(path), *words)
     assert done.returncode == 0, done.stderr
     parts = sorted(tmp_path.iterdir())
+    assert done.stderr.endswith(f": 3 files, {parts[0]} to {parts[2].name}\n")
     assert [len(numbers_of(part)) for part in parts] == [300, 300, 300]
 
 
@@ -99,6 +100,7 @@ def test_no_rows_are_one_part(dsn: str, tmp_path: Path) -> None:
         path = tmp_path / f"e.{ending}"
         done = run(dsn, "export", "SELECT 1 AS n WHERE false", "-o", str(path), *words)
         assert done.returncode == 0, done.stderr
+        assert done.stderr.endswith(f": 1 file, {tmp_path / f'e-0001.{ending}'}\n")
     assert {path.name for path in tmp_path.iterdir()} == {"e-0001.csv", "e-0001.parquet"}
     assert pq.read_table(tmp_path / "e-0001.parquet").schema.names == ["n"]
 

@@ -87,6 +87,9 @@ def test_a_failure_keeps_what_is_finished(dsn: str, tmp_path: Path) -> None:
         (("-o", "-", "--resume"), "a dataset is a folder"),
         (("-o", "out", "--order-by", "id", "--format", "csv"), "has Parquet files"),
         (("-o", "."), "is a directory"),
+        (("-o", "x.csv", "--order-by", "id"), "without an ending (-o x), or for one sorted file"),
+        (("-o", "x.Parquet", "--partition-by", "id"), "x.Parquet is the name of a file"),
+        (("-o", "x.csv.gz", "--resume"), "without an ending (-o x)"),
     ],
 )
 def test_wrong_words(dsn: str, tmp_path: Path, words: tuple[str, ...], said: str) -> None:

@@ -176,5 +176,6 @@ def _written(
 def _where(files: WholeFiles, output: Path, limits: Limits) -> str:
     if not limits.are_parts:
         return "" if output == STDOUT else f": {output}"
-    places = files.places
-    return f": {count(len(places), 'file')}, {places[0]} to {places[-1].name}"
+    first, *others = files.places
+    last = f" to {others[-1].name}" if others else ""
+    return f": {count(len(files.places), 'file')}, {first}{last}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from colonnade import formats
 from colonnade.cli.amounts import count, duration, size
 from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.options import chosen_format, format_settings
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from colonnade.datasets import Dataset
 
 F = TypeVar("F", bound="Callable[..., Any]")
+_ENDINGS = {ending for form in formats.FORMATS for ending in form.endings}
+_COMPRESSED = {".gz", ".bz2", ".xz", ".zst", ".lz4", ".br", ".zip"}
 
 
 def dataset_options(function: F) -> F:
@@ -64,6 +67,7 @@ def export_dataset(
     """Write the dataset, and print a summary."""
     if output == STDOUT:
         raise click.UsageError("a dataset is a folder: pass its name to -o")
+    _check_folder_name(output)
     chosen = chosen_format(form or "parquet", output)
     if chosen.name != "parquet":
         raise click.UsageError(f"a dataset has Parquet files: leave out --format {chosen}")
@@ -89,6 +93,18 @@ def export_dataset(
         elapsed = time.perf_counter() - start
     if not quiet:
         say(_summary(dataset, output, elapsed))
+
+
+def _check_folder_name(output: Path) -> None:
+    """Refuse the name of a file: whoever opens it by its ending would find a folder."""
+    plain = output.with_suffix("") if output.suffix.lower() in _COMPRESSED else output
+    bare = plain.with_suffix("") if plain.suffix.lower() in _ENDINGS else plain
+    if bare != output:
+        raise click.UsageError(
+            f"{output} is the name of a file, and a dataset is a folder of Parquet files: pass a "
+            f"name without an ending (-o {bare}), or for one sorted file leave out the options of "
+            "a dataset and write ORDER BY in the query"
+        )
 
 
 def _summary(dataset: Dataset, output: Path, elapsed: float) -> str:

@@ -73,9 +73,9 @@ def iter_new(
 ) -> NewBatches:
     """As `read_new`, in batches of `batch_rows` rows: for the first read of a large table.
 
-    Iterate over the result; its `state` is there after the last batch. `timeout` limits the wait
-    for each batch. Leaving a loop early ends the query, as for `iter_columns`: a traceback may keep
-    it alive, `close` and a `with` block end it in any case.
+    Iterate over the result in a `with` block; its `state` is there after the last batch. `timeout`
+    limits the wait for each batch. The end of the block, or `close`, ends the query of a loop that
+    was left early. Without the block, it ends with the last reference: a name, or a traceback.
     """
     check_count("batch_rows", batch_rows)
     options = {

@@ -55,7 +55,7 @@ def iter_new_async(
     infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> NewBatchesAsync:
-    """As `iter_new`, over a connection or pool of asyncio."""
+    """As `iter_new`, over a connection or pool of asyncio, in an `async with` block."""
     check_count("batch_rows", batch_rows)
     options = {
         "batch_rows": batch_rows,

@@ -40,7 +40,7 @@ def tracking_sql(
     They add the column `by`, a trigger that sets it for inserted rows, whatever the INSERT says,
     and with `updates` for updated ones, and an index. The rows that are there belong to this
     transaction, so the first read returns them. The trigger's function is one of the table's own,
-    in the table's schema; one of that name is not replaced.
+    in the table's schema; one of that name is not replaced, and DROP TABLE leaves it.
 
     The column and the trigger lock the table for a moment, and nothing is rewritten. The index
     locks it until all rows are read: of a large table, leave it out with `index=False`, and then

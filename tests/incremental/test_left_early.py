@@ -45,6 +45,25 @@ def test_a_loop_that_is_left(dsn: str) -> None:
         assert pool.get_stats().closed == {}
 
 
+def test_a_loop_over_a_name_that_is_left(dsn: str) -> None:
+    with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        with incremental.iter_new("left_early", pool, **_BATCH) as new:
+            for _ in new:
+                break
+        # The name is still there.
+        assert pool.fetchval("SELECT 1") == 1
+        with pytest.raises(InterfaceError, match="after the last batch"):
+            _ = new.state
+        with incremental.iter_new("left_early", pool, by="changed_in", batch_rows=60_000) as new:
+            assert [len(batch) for batch in new] == [60_000, 40_000]
+        assert (
+            incremental.read_new("left_early", pool, by="changed_in", state=new.state)
+            .rows["id"]
+            .tolist()
+            == []
+        )
+
+
 def test_an_error_in_the_loop(dsn: str) -> None:
     def fail() -> None:
         with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
@@ -78,6 +97,15 @@ async def test_an_asynchronous_loop_that_is_left(dsn: str) -> None:
             assert await pool.fetchval("SELECT 1") == 1
         assert pool.get_stats().closed == {}
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_an_asynchronous_loop_over_a_name_that_is_left(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        async with incremental.iter_new_async("left_early", pool, **_BATCH) as new:
+            async for _ in new:
+                break
+        assert pool.get_idle_size() == 1
+        assert await pool.fetchval("SELECT 1") == 1
 
 
 async def test_an_error_in_an_asynchronous_loop(dsn: str) -> None:

@@ -14,11 +14,13 @@ import pytest
 import colonnade
 import colonnade.sync
 from colonnade import embedded
+from tests.cli.program import run
 from tests.columns.every_type import SCALARS, query
 from tests.support import releases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 OTHERS = [major for major in releases.RELEASES if major != embedded.find_binaries().major]
 
@@ -77,6 +79,15 @@ def test_copies_both_ways(other: embedded.Server) -> None:
             assert sink.getvalue() == "1\ta\n2\t\\N\n\\N\t\N{EURO SIGN}\n4\td\n".encode()
         columns = connection.fetch_columns("SELECT * FROM copied ORDER BY n")
         assert columns.to_pydict() == {"n": [1, 2, 4, None], "t": ["a", None, "d", "\N{EURO SIGN}"]}
+
+
+def test_an_imported_file_is_read_to_its_end(other: embedded.Server, tmp_path: Path) -> None:
+    path = tmp_path / "marked.csv"
+    path.write_bytes(b"a\n1\n\\.\n2\n")
+    done = run(other.dsn, "import", str(path), "marked", "--create")
+    assert done.returncode == 0, done.stderr
+    with colonnade.sync.connect(other.dsn) as connection:
+        assert [row[0] for row in connection.fetch("SELECT a FROM marked")] == ["1", "\\.", "2"]
 
 
 async def test_a_pool_a_pipeline_and_a_cancelled_query(other: embedded.Server) -> None:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import colonnade
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.cli.failures import CommandError
+from colonnade.cli.importing.end_marks import quoted_marks
 from colonnade.cli.importing.guesses import Held, Layout
 from colonnade.cli.importing.other_texts import check_delimiter, check_encoding, hint_for
 from colonnade.cli.importing.places import copy_place, refused
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 256 * 1024
 #: The length of the sample from which types are guessed.
 _SAMPLE_BYTES = 4 << 20
+#: The first version that reads a line of only `\.` in CSV as data.
+_MARKS_ARE_DATA = (18,)
 _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
 
@@ -138,7 +141,7 @@ class CsvFile:
         table, schema = target
         status = destination.connection.copy_to_table(
             table,
-            source=chunks,
+            source=self._with_marks(destination, chunks),
             schema_name=schema,
             columns=columns,
             format="csv",
@@ -147,6 +150,18 @@ class CsvFile:
             header=self.has_header,
         )
         return int(status.rpartition(" ")[2])
+
+    def _with_marks(self, destination: Destination, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        r"""Have the server read lines of only `\.` as the data that they are."""
+        if self.null != "\\.":
+            return quoted_marks(chunks, '"')
+        # In quotes it would not be NULL.
+        if destination.connection.get_server_version() < _MARKS_ARE_DATA:
+            raise CommandError(
+                f"{self.name}: this server takes a line of only \\. for the end of the file",
+                "choose another --null; PostgreSQL 18 and newer have no such line in CSV",
+            )
+        return chunks
 
     def _copy_staged(
         self,

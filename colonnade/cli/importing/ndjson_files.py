@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 import colonnade
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.cli.failures import CommandError
+from colonnade.cli.importing.end_marks import quoted_marks
 from colonnade.cli.importing.other_texts import hint_for_encoding
 from colonnade.cli.importing.places import refused
 from colonnade.formats.lines import BYTE_ORDER_MARK
@@ -60,7 +61,7 @@ class NdjsonFile:
                 connection.copy_to_table(
                     _STAGING,
                     schema_name="pg_temp",
-                    source=_chunks(file, progress),
+                    source=quoted_marks(_chunks(file, progress), _QUOTE),
                     columns=["object"],
                     format="csv",
                     delimiter=_DELIMITER,

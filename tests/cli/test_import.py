@@ -468,3 +468,17 @@ def test_blank_lines_of_ndjson_are_no_objects(
     assert connection.fetchval(f"SELECT array_agg(id ORDER BY id) FROM {TABLE}") == [1, 2, 3, 4]
     path.write_text('{"id":1}\n\n\n{"id":"x"}\n')
     assert f"{path}, line 4" in run(dsn, "import", str(path), TABLE).stderr
+
+
+def test_a_key_that_an_object_has_twice(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (a text, b text)")
+    path = tmp_path / "twice.ndjson"
+    path.write_text('{"a": {"x": 1, "x": 2}}\n\n{"a": 1, "b": 2, "\\u0061": 3}\n')
+    done = run(dsn, "import", str(path), TABLE)
+    assert done.returncode == 1
+    assert "line 3: the object has several values for the key 'a'" in done.stderr
+    assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
+    path.write_text("".join(json.dumps({"a": n, "b": n}) + "\n" for n in range(9)))
+    assert run(dsn, "import", str(path), TABLE).returncode == 0

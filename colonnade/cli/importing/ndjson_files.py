@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import colonnade
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
+from colonnade._words.shown import shown
 from colonnade.cli.failures import CommandError
 from colonnade.cli.importing.end_marks import quoted_marks
 from colonnade.cli.importing.other_texts import hint_for_encoding
@@ -28,6 +29,13 @@ _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
 _PLACE = re.compile(rf"^COPY {_STAGING}, line (\d+)", re.MULTILINE)
 _BETWEEN = "line OPERATOR(pg_catalog.>=) {} AND line OPERATOR(pg_catalog.<=) {}"
+#: The first line whose object has a key twice: the server would take the last value.
+_TWICE = f"""
+SELECT line, name FROM {_STAGING_SQL} CROSS JOIN LATERAL (
+    SELECT name FROM pg_catalog.json_object_keys(object) AS keys (name)
+    GROUP BY name HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 LIMIT 1
+) AS twice ORDER BY line LIMIT 1
+"""
 #: SQLSTATEs for JSON escapes that no text value can contain.
 _ESCAPE_STATES = {"22P02", "22P05"}
 _ESCAPES_HINT = (
@@ -103,9 +111,15 @@ class NdjsonFile:
         try:
             with connection.transaction():
                 found = connection.fetch(_keys_sql())
+                twice = connection.fetchrow(_TWICE)
         except colonnade.PostgresError as error:
             # Type json stores escapes that neither text nor a key may contain.
             raise self._line_refused(destination, error, _keys_sql, {}) from error
+        if twice is not None:
+            raise CommandError(
+                f"{self.name}, line {twice['line']}: the object has several values for the key "
+                f"{shown(twice['name'])}"
+            )
         names = destination.names([row["name"] for row in found], self.name) if found else {}
         destination.check_columns(names.values(), self.name)
         return names

@@ -43,8 +43,8 @@ def write(
     path: str | os.PathLike[str],
     *,
     args: Sequence[object] = (),
-    partition_by: str | Sequence[str] = (),
-    order_by: str | Sequence[str] = (),
+    partition_by: str | Sequence[str] | None = None,
+    order_by: str | Sequence[str] | None = None,
     max_rows: int | None = None,
     max_bytes: int | None = None,
     resume: bool = False,
@@ -109,8 +109,10 @@ def write(
         return writing.run(connection, report, resume=resume, overwrite=overwrite)
 
 
-def _names(option: str, given: str | Iterable[str]) -> tuple[str, ...]:
+def _names(option: str, given: str | Iterable[str] | None) -> tuple[str, ...]:
     check_names(option, given)
+    if given is None:
+        return ()
     names = (given,) if isinstance(given, str) else tuple(given)
     for name in names:
         check_name(option, name)

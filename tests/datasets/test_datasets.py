@@ -476,3 +476,8 @@ def test_a_place_that_is_none(conn: sync.Connection, table: str, tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError):
         datasets.write(table, conn, os.fspath(tmp_path / "file"), overwrite=True)
+
+
+def test_none_is_no_columns(conn: sync.Connection, table: str, tmp_path: Path) -> None:
+    written = datasets.write(table, conn, tmp_path / "whole", partition_by=None, order_by=None)
+    assert (written.rows, len(written.files)) == (ROWS, 1)

@@ -89,13 +89,14 @@ FROM base JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) base.oid
 """
 )
 _QUANTILES = """
-SELECT cuts.cut AS cut, n.nspname::pg_catalog.text AS schema, t.typname::pg_catalog.text AS name
+SELECT cuts.cut AS cut, n.nspname::pg_catalog.text AS schema, t.typname::pg_catalog.text AS name,
+    cuts.rows AS rows
 FROM (
-    SELECT DISTINCT cut FROM pg_catalog.unnest((
+    SELECT DISTINCT each.cut, counted.rows FROM (
         SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::pg_catalog.float8[])
-            WITHIN GROUP (ORDER BY {key})
-        FROM {relation} WHERE {key} IS NOT NULL
-    )) AS cut
+            WITHIN GROUP (ORDER BY {key}) AS found, pg_catalog.count(*) AS rows
+        FROM {relation}
+    ) AS counted CROSS JOIN LATERAL pg_catalog.unnest(counted.found) AS each (cut)
 ) AS cuts
 JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(cuts.cut)
 JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
@@ -178,18 +179,20 @@ def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[st
 
 def quantile_literals(
     connection: sync.Connection, relation: str, args: Sequence[object], key: str, parts: int
-) -> list[str]:
+) -> tuple[list[str], int | None]:
     """Values of a key, in its order, that split the rows into parts of about equal size.
 
-    They are literals with their type, and mean the same under any settings of a session.
+    They are literals with their type, and mean the same under any settings of a session. Beside
+    them the number of rows; None where there are no values.
     """
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
     asked = _QUANTILES.format(fractions=fractions, key=quote_identifier(key), relation=relation)
-    cuts, schemas, names = _texts(connection, asked, args)
-    return [
+    cuts, schemas, names, rows = _texts(connection, asked, args)
+    literals = [
         f"{quote_literal(cut)}::{quote_identifier(schema)}.{quote_identifier(name)}"
         for cut, schema, name in zip(cuts, schemas, names, strict=True)
     ]
+    return literals, next(map(int, rows), None)
 
 
 def range_literals(

@@ -17,6 +17,7 @@ from colonnade._words.arguments import (
 )
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
+from colonnade.parallel.agreement import check_agreement
 from colonnade.parallel.cuts import (
     block_conditions,
     key_conditions,
@@ -75,7 +76,8 @@ def plan(
     `schema` and `infinity` are as in `fetch_columns`; `connect_options` are further arguments of
     `colonnade.sync.connect`, for the plan and for the partitions.
 
-    Raises InterfaceError if it cannot be split in this way, and the server's errors for the query.
+    Raises InterfaceError if it cannot be split in this way, or if its rows may differ each time it
+    runs (LIMIT, DISTINCT ON, `now()`, volatile functions), and the server's errors for the query.
     """
     request = Request(
         table_or_query,
@@ -159,19 +161,23 @@ class _Cutting:
     key: str | None
     cuts: Cuts
 
-    def conditions(self, connection: sync.Connection, source: Source) -> list[str]:
-        relation, parts = source.relation, self.parts
+    def conditions(
+        self, connection: sync.Connection, source: Source
+    ) -> tuple[list[str], int | None]:
+        """The conditions of the parts, and the number of all rows if they were counted."""
+        relation, parts, rows = source.relation, self.parts, None
         if self.key is None:
-            return block_conditions(connection, relation, parts)
+            return block_conditions(connection, relation, parts), None
         operators = key_order(connection, relation, source.args, self.key)
         if parts == 1:
-            return ["true"]
+            return ["true"], None
         if self.cuts == "range":
             literals = range_literals(connection, relation, source.args, self.key, parts)
         else:
             counted = sampled(connection, relation) if self.is_table else relation
-            literals = quantile_literals(connection, counted, source.args, self.key, parts)
-        return key_conditions(self.key, literals, operators)
+            literals, rows = quantile_literals(connection, counted, source.args, self.key, parts)
+            rows = rows if counted == relation else None
+        return key_conditions(self.key, literals, operators), rows
 
 
 def _planned(
@@ -217,15 +223,20 @@ def _made(
         infinity=source.infinity,
     )
     source = dataclasses.replace(source, fields=_fields(empty))
-    conditions = cutting.conditions(connection, source)
-    rows, width = _estimates(connection, source)
+    top = connection.prepare(f"SELECT * FROM {source.relation}").explain(*source.args)[0]["Plan"]
+    if cutting.parts > 1:
+        check_agreement(connection, source.relation, top, is_query=not cutting.is_table)
+    conditions, counted = cutting.conditions(connection, source)
+    # The server's estimates, the width in bytes.
+    rows, width = int(top["Plan Rows"]), int(top["Plan Width"])
     order = "" if cutting.key is None else f" ORDER BY {quote_identifier(cutting.key)}"
     share = round(rows / len(conditions))
     partitions = [
         Partition(source, number, condition, order, share, share * width)
         for number, condition in enumerate(conditions)
     ]
-    return functools.partial(Plan, partitions, empty)
+    # Without a snapshot, the parts may see other rows than those that were counted.
+    return functools.partial(Plan, partitions, empty, counted if source.snapshot else None)
 
 
 def _fields(empty: Columns) -> tuple[PartitionField, ...]:
@@ -233,10 +244,3 @@ def _fields(empty: Columns) -> tuple[PartitionField, ...]:
         PartitionField(field.name, field.type_name, field.type_modifier, field.arrow_type)
         for field in empty.fields
     )
-
-
-def _estimates(connection: sync.Connection, source: Source) -> tuple[int, int]:
-    """The server's estimates of the number of rows, and of their width in bytes."""
-    statement = connection.prepare(f"SELECT * FROM {source.relation}")
-    top = statement.explain(*source.args)[0]["Plan"]
-    return int(top["Plan Rows"]), int(top["Plan Width"])

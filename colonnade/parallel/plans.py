@@ -26,11 +26,14 @@ class Plan:
         self,
         partitions: Sequence[Partition],
         empty: Columns,
+        counted: int | None,
         coordinator: sync.Connection | None,
     ) -> None:
         self._partitions = tuple(partitions)
         self.empty = empty
         """The result without rows, for libraries that need names and types first."""
+        self.counted = counted
+        """The number of all rows in the snapshot; None if they were not counted."""
         self._coordinator = coordinator
         self._finalizer = weakref.finalize(self, close, coordinator)
 

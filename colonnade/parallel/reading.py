@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
 from colonnade._words.arguments import check_count, check_switch
+from colonnade.errors import InterfaceError
 from colonnade.parallel.planning import Request
 
 if TYPE_CHECKING:
@@ -78,6 +79,16 @@ def parts_for(connections: int, parts: int | None) -> int:
     return _PARTS_EACH * connections if parts is None else parts
 
 
+def _check_rows(found: Plan, rows: int) -> None:
+    """Raise InterfaceError if the parts have more or fewer rows than the plan has counted."""
+    if found.counted is not None and rows != found.counted:
+        raise InterfaceError(
+            f"the query had {found.counted:,} rows when they were counted, and its parts have "
+            f"{rows:,}: it has other rows each time it runs",
+            hint="Write its rows into a table (CREATE TABLE ... AS), and read that.",
+        )
+
+
 class Stopped(Exception):
     """`Reading.end` was called."""
 
@@ -143,6 +154,7 @@ class Reading:
             raise
         for thread in threads:
             thread.join()
+        _check_rows(found, sum(len(columns) for _, columns in parts))
         if self._ordered:
             parts.sort(key=lambda part: part[0])
         return Columns.concat([columns for _, columns in parts])

@@ -235,7 +235,7 @@ def test_an_error_in_one_part_ends_the_others(dsn: str, table: str) -> None:
 # Planning evaluates the rows as well. Among the workers, the first sleeps, and the others sleep or
 # fail.
 _ACTING = """
-CREATE FUNCTION acts(id int, may_fail bool) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION acts(id int, may_fail bool) RETURNS text STABLE LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'acting') > 1 THEN
         IF may_fail AND NOT pg_try_advisory_xact_lock(815) THEN RAISE division_by_zero; END IF;

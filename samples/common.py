@@ -82,8 +82,9 @@ INTEGER = Facts(
 UNSIGNED = Facts("`int`", "the same, from 0 to 4294967295", "out of range is refused")
 FLOAT = Facts(
     "`float`",
-    "`float`, any other real number or object with `__float__`, and an `int` that a float holds "
-    "exactly; no datetime, duration or complex number",
+    "`float`, any other real number or object with `__float__`, rounded to the nearest; an `int`, "
+    "and a whole `Decimal` or `Fraction`, that a float holds exactly; no datetime, duration or "
+    "complex number",
     "NaN, infinities, -0.0 and subnormals are kept; out of the type's range is refused, "
     "and so is a number that would become 0",
 )

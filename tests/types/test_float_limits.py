@@ -1,4 +1,4 @@
-"""Numbers that a float would lose."""
+"""Numbers that a float would lose: too small for its type, or an integer that it would round."""
 
 from __future__ import annotations
 
@@ -103,3 +103,31 @@ def test_too_small_for_float8(link: Connection, sql_type: str, value: Any) -> No
         with pytest.raises(EncodeError, match="closer to 0 than"):
             link.fetchval(f"SELECT $1::{cast}", given)
     assert link.fetchval("SELECT $1::float8", D("3e-324")) == 5e-324
+
+
+EXACT = [D(2**53), D("1e22"), D("9.007199254740992e15"), F(2**53 + 2), F(-(2**60)), D(2**100)]
+ROUNDED = [D(2**53 + 1), D(-(2**53) - 1), D("1e23"), F(2**53 + 1), D(2**64 + 1), 2**53 + 1]
+BETWEEN = [D("0.1"), D("9007199254740993.5"), F(1, 3), F(2**54 + 1, 2)]
+
+
+def test_whole_numbers_are_exact(link: Connection) -> None:
+    for value in EXACT:
+        assert link.fetchval("SELECT $1::float8", value) == value
+    for value in BETWEEN:
+        assert link.fetchval("SELECT $1::float8", value) == float(value)
+    for value in ROUNDED:
+        with pytest.raises(EncodeError, match="exactly"):
+            link.fetchval("SELECT $1::float8", value)
+        with pytest.raises(EncodeError, match="exactly"):
+            link.fetchval("SELECT $1::float8[]", [value])
+
+
+def test_whole_numbers_are_exact_in_float4(link: Connection) -> None:
+    for value in (D(2**24), F(2**25), D(2**24 + 2), 2**100):
+        assert link.fetchval("SELECT $1::float4", value) == value
+    for value in (2**24 + 1, D(2**24 + 1), F(2**24 + 1), 2**100 + 2**70):
+        with pytest.raises(EncodeError, match=r"exact"):
+            link.fetchval("SELECT $1::float4", value)
+    # A float, and a number that is not whole, becomes the nearest.
+    assert link.fetchval("SELECT $1::float4", 2.0**24 + 1) == 2.0**24
+    assert link.fetchval("SELECT $1::float4", D("16777217.5")) == 2.0**24 + 2

@@ -45,12 +45,11 @@ pub(super) fn to_value<'a>(
         },
         Kind::Int => Ok(Value::Int(integer(argument)?)),
         Kind::UInt => Ok(Value::UInt(unsigned(argument)?)),
-        // The encoder gets the whole double or integer, so that it can report what does not fit.
-        Kind::Float | Kind::Float32 => {
-            match index(argument)?.and_then(|number| number.extract().ok()) {
-                Some(number) => Ok(Value::Int(number)),
-                None => Ok(Value::Float(float(argument)?)),
-            }
+        Kind::Float => real(argument),
+        Kind::Float32 => {
+            let value = real(argument)?;
+            check_whole_float4(argument, &value)?;
+            Ok(value)
         }
         Kind::Text => text(argument),
         Kind::Bytes => match sequences::text(argument)? {
@@ -171,7 +170,25 @@ pub(super) fn unsigned(argument: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-/// A number as a float; an integer only if the conversion is exact.
+/// For the encoder, which gets the whole double or integer, so that it can report what does not
+/// fit.
+fn real<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    match index(argument)?.and_then(|number| number.extract().ok()) {
+        Some(number) => Ok(Value::Int(number)),
+        None => Ok(Value::Float(float(argument)?)),
+    }
+}
+
+/// Refuses an integer that a `float4` would round, though no `float8` does.
+fn check_whole_float4(argument: &Bound<'_, PyAny>, value: &Value<'_>) -> PyResult<()> {
+    let Value::Float(float) = *value else { return Ok(()) };
+    if f64::from(float as f32) == float || integer_of(argument, float)?.is_none() {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("a float4 cannot hold the integer exactly"))
+}
+
+/// A number as a float; a whole one of a class other than float only if the conversion is exact.
 pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(float) = argument.cast_exact::<PyFloat>() {
         return Ok(float.value());
@@ -188,7 +205,7 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
             expected("a float", argument)
         }
     })?;
-    match index(argument)? {
+    match integer_of(argument, float)? {
         Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float))? => {
             Err(PyValueError::new_err("a float8 cannot hold the integer exactly"))
         }
@@ -206,6 +223,31 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
             Err(PyValueError::new_err("value is closer to 0 than the smallest float8"))
         }
         _ => Ok(float),
+    }
+}
+
+/// The integer that an argument is, by its class or its value, if floats may round it.
+fn integer_of<'py>(
+    argument: &Bound<'py, PyAny>,
+    float: f64,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    // Up to this one, a float4 holds all.
+    const EXACT_MOST: f64 = (1 << f32::MANTISSA_DIGITS) as f64;
+    if let Some(number) = index(argument)? {
+        return Ok(Some(number));
+    }
+    let is_large = float.is_finite() && float.abs() >= EXACT_MOST;
+    if !is_large
+        || argument.is_instance_of::<PyFloat>()
+        || !classes::NUMBER.is_instance(argument)?
+    {
+        return Ok(None);
+    }
+    // A finite float has at most 309 digits, so the integer is small.
+    let number = answered(argument.py(), argument.call_method0("__int__"))?;
+    match number {
+        Some(number) if is_equal(argument, &number)? => Ok(Some(number)),
+        _ => Ok(None),
     }
 }
 

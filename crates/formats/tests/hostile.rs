@@ -226,7 +226,10 @@ fn a_table_larger_than_its_reader_wants() {
             if let Err(fault) = result {
                 let fault = fault.to_string();
                 let refusal = format!("the table has more than {bytes_max} bytes: ");
-                assert!(fault.starts_with(&refusal) && fault.contains("its schema and 0 rows"), "{fault}");
+                assert!(
+                    fault.starts_with(&refusal) && fault.contains("its schema and 0 rows"),
+                    "{fault}"
+                );
             }
         }
     }

@@ -257,8 +257,8 @@ impl StreamReader {
         }
         let Counts { rows, batches } = self.counts;
         Err(Fault::TooLarge(format!(
-            "the table has more than {} bytes: its schema and {rows} rows in {batches} batches take \
-             {}, and the next message {more}",
+            "the table has more than {} bytes: its schema and {rows} rows in {batches} batches \
+             take {}, and the next message {more}",
             self.bytes_max, self.bytes
         )))
     }

@@ -12,7 +12,7 @@ import click
 
 import colonnade.sync
 from colonnade._driver.sql.table_names import found_table, is_table, quoted
-from colonnade._words.type_facts import FLOATS, INTEGERS, TIMES
+from colonnade._words.type_facts import INTEGERS, WIDTHS
 from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 
@@ -31,12 +31,12 @@ _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
 _BATCH_ROWS_MIN = 64
-_FIXED_WIDTH = {*INTEGERS, *FLOATS, *TIMES, "bool", "oid", "uuid"}
 #: Types that every server prints alike, whatever its settings.
 _PLAIN = {
     *INTEGERS,
     *("bool", "oid", "numeric", "uuid", "text", "varchar", "bpchar", "name"),
-    *("json", "jsonb", "time", "timetz", "inet", "cidr", "macaddr", "bit", "varbit", "tsvector"),
+    *("json", "jsonb", "time", "timetz", "inet", "cidr", "bit", "varbit", "tsvector"),
+    *("macaddr", "macaddr8"),
 }
 
 
@@ -145,7 +145,7 @@ class Prepared:
     @property
     def batch_rows(self) -> int:
         """The number of rows per batch, chosen to bound the bytes in memory."""
-        is_fixed = all(attribute.type.name in _FIXED_WIDTH for attribute in self.attributes)
+        is_fixed = all(attribute.type.name in WIDTHS for attribute in self.attributes)
         rows = _BATCH_ROWS if is_fixed else _BATCH_ROWS_ANY_LENGTH
         fitting = _BATCH_BYTES // max(self.row_bytes or 1, 1)
         return max(_BATCH_ROWS_MIN, min(rows, fitting))

@@ -107,7 +107,7 @@ def test_too_small_for_float8(link: Connection, sql_type: str, value: Any) -> No
 
 EXACT = [D(2**53), D("1e22"), D("9.007199254740992e15"), F(2**53 + 2), F(-(2**60)), D(2**100)]
 ROUNDED = [D(2**53 + 1), D(-(2**53) - 1), D("1e23"), F(2**53 + 1), D(2**64 + 1), 2**53 + 1]
-BETWEEN = [D("0.1"), D("9007199254740993.5"), F(1, 3), F(2**54 + 1, 2)]
+BETWEEN: list[D | F] = [D("0.1"), D("9007199254740993.5"), F(1, 3), F(2**54 + 1, 2)]
 
 
 def test_whole_numbers_are_exact(link: Connection) -> None:

@@ -31,8 +31,8 @@ pub(super) fn encoder(
     let depth = match kind {
         Kind::Point | Kind::Line | Kind::LineSegment | Kind::Box | Kind::Circle => 1,
         Kind::Path | Kind::Polygon => 2,
-        // As a sequence of Python's floats: each becomes the nearest of 32 bits, even if it is 0, as
-        // in pgvector's casts.
+        // As a sequence of Python's floats: each becomes the nearest of 32 bits, even if that is 0,
+        // as in pgvector's casts.
         Kind::Floats => 1,
         _ => return None,
     };

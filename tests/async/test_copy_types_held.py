@@ -20,7 +20,7 @@ from tests.support.elsewhere import elsewhere
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    Copy = Callable[[colonnade.Connection, Any], Awaitable[str]]
+    Copy = Callable[[colonnade.Connection, Any], Awaitable[Any]]
 
 ALTER = "SET lock_timeout = '200ms'; ALTER TABLE held ALTER x TYPE float4"
 

@@ -122,6 +122,7 @@ def test_a_child_gives_back_what_it_drops(dsn: str) -> None:
     """A child forked while its parent's thread is running does not have that thread."""
     done = subprocess.run(
         [sys.executable, "-c", _FORKED, dsn],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=150,

@@ -120,8 +120,8 @@ async def copy_columns_to_table(
                 status = await _copy_pieces(self.conversation, copy)
             await commit_own(self.conversation, own)
             return status
-    except BaseException:
-        await roll_back_own(self.conversation, own)
+    except BaseException as error:
+        await roll_back_own(self.conversation, own, error)
         raise
 
 

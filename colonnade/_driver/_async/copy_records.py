@@ -110,8 +110,8 @@ async def copy_records_to_table(
                 raise
             finally:
                 await source.aclose()
-    except BaseException:
-        await roll_back_own(self.conversation, own)
+    except BaseException as error:
+        await roll_back_own(self.conversation, own, error)
         raise
 
 

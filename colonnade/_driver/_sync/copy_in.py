@@ -101,9 +101,15 @@ def commit_own(conversation: Conversation, own: OwnTransaction) -> None:
         conversation.script("COMMIT")
 
 
-def roll_back_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """End the transaction that a failed copy had begun, or the connection."""
+def roll_back_own(conversation: Conversation, own: OwnTransaction, error: BaseException) -> None:
+    """End the transaction that a failed copy had begun, or the connection.
+
+    A caller who is cancelled, or whose time is over, does not wait for it.
+    """
     if not own.has_begun or conversation.session.is_closed:
+        return
+    is_hasty = isinstance(error, TimeoutError) or not isinstance(error, Exception)
+    if is_hasty and conversation.transport.rolls_back_later():
         return
     is_over = False
     try:

@@ -121,8 +121,8 @@ def copy_columns_to_table(
                 status = _copy_pieces(self.conversation, copy)
             commit_own(self.conversation, own)
             return status
-    except BaseException:
-        roll_back_own(self.conversation, own)
+    except BaseException as error:
+        roll_back_own(self.conversation, own, error)
         raise
 
 

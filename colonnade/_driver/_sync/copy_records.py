@@ -112,8 +112,8 @@ def copy_records_to_table(
                 raise
             finally:
                 source.close()
-    except BaseException:
-        roll_back_own(self.conversation, own)
+    except BaseException as error:
+        roll_back_own(self.conversation, own, error)
         raise
 
 

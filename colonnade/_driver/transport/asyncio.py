@@ -120,6 +120,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._telling: set[asyncio.Task[None]] = set()
         self._fewer_reads: TickingLowWaterMark | TimedReadPauses | None = None
         self._idle: asyncio.Future[None] | None = None
+        # Whether the transaction of an abandoned exchange was begun for it alone.
+        self._rolls_back = False
         self._writable: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = self.loop.create_future()
         self._full_reads = 0
@@ -222,6 +224,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self.resume()
         # Not by the loop's task factory: an eager task might end before it is stored here.
         self.recovery = asyncio.Task(self._recover(), loop=self.loop)
+
+    def rolls_back_later(self) -> bool:
+        """Whether an abandoned exchange is still ending: then its transaction is rolled back."""
+        self._rolls_back = self.recovery is not None
+        return self._rolls_back
 
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation has ended without a trace: never, in an event loop."""
@@ -445,6 +452,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
                         async with asyncio.timeout(pause_s):
                             await self._ended()
                     pause_s *= 2
+                if self._rolls_back:
+                    await self._roll_back()
         except (OSError, TimeoutError):
             self.recovery = None
             self.abort()
@@ -456,6 +465,16 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         finally:
             self._idle = None
             self.recovery = None
+            self._rolls_back = False
+
+    async def _roll_back(self) -> None:
+        if not self._session.is_closed and self._session.transaction_status != "idle":
+            self._session.script("ROLLBACK")
+            self.attends_all = True
+            self.send()
+            await self._ended()
+            # Nobody waits for its events.
+            self._session.abandon()
 
     async def _ended(self) -> None:
         while not self._has_ended():

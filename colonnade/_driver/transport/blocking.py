@@ -313,6 +313,10 @@ class BlockingTransport:
         finally:
             _clock.at, _clock.setter = outer
 
+    def rolls_back_later(self) -> bool:
+        """Whether an abandoned exchange is still ending: never, because `abandon` waits for it."""
+        return False
+
     def _recover(self) -> None:
         pause_s = CANCEL_AGAIN_S
         self._cancel_on_server()

@@ -92,7 +92,9 @@ def test_a_view_outlives_its_columns(fetch: Fetch) -> None:
 _FORKED = """
 import os, sys, threading, warnings
 import colonnade.sync
-from tests.columns.test_given_back import QUERY, RESULT_BYTES, resident_bytes, wait_for
+# Not as `tests.columns`: a library of the tests installs a package of that name.
+sys.path.insert(0, sys.argv[2])
+from test_given_back import QUERY, RESULT_BYTES, resident_bytes, wait_for
 
 dsn = sys.argv[1]
 # Python 3.12 and newer warn while the thread is running.
@@ -121,8 +123,7 @@ for _ in range(3):
 def test_a_child_gives_back_what_it_drops(dsn: str) -> None:
     """A child forked while its parent's thread is running does not have that thread."""
     done = subprocess.run(
-        [sys.executable, "-c", _FORKED, dsn],
-        cwd=Path(__file__).parents[2],
+        [sys.executable, "-c", _FORKED, dsn, str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         timeout=150,

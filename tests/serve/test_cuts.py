@@ -159,7 +159,9 @@ async def test_a_compressed_body_is_read_and_a_bomb_of_bombs_refused() -> None:
 async def test_a_table_of_more_bytes_than_the_caller_wants() -> None:
     async with answering(HEAD + b"\r\n" + STREAM.data, b"") as url:
         assert len(await serve.read_async(url, max_bytes=1 << 20)) == 300
-        with pytest.raises(FaultyTableError, match="more than 100 bytes: its schema and 0 rows in 0 batches take 0"):
+        with pytest.raises(
+            FaultyTableError, match="more than 100 bytes: its schema and 0 rows in 0 batches take 0"
+        ):
             await serve.read_async(url, max_bytes=100)
         with pytest.raises(FaultyTableError, match="more than 100 bytes"):
             await asyncio.to_thread(serve.read, url, max_bytes=100)

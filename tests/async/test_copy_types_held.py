@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from colonnade.errors import (
 from tests.support.elsewhere import elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     Copy = Callable[[colonnade.Connection, Any], Awaitable[Any]]
 
@@ -130,3 +131,16 @@ async def test_within_a_transaction_nothing_is_committed(
     assert held.is_in_transaction()
     await transaction.rollback()
     assert await held.fetchval("SELECT count(*) FROM held") == 0
+
+
+async def test_a_copy_whose_time_is_over_leaves_no_transaction(held: colonnade.Connection) -> None:
+    def slow() -> Iterator[dict[str, list[int]]]:
+        for number in itertools.count():
+            yield {"x": list(range(number * 1000, number * 1000 + 1000))}
+
+    with pytest.raises(TimeoutError):
+        await held.copy_columns_to_table("held", slow(), timeout=0.2)
+    assert not held.is_in_transaction()
+    async with held.transaction():
+        assert await held.fetchval("SELECT count(*) FROM held") == 0
+    assert not held.is_in_transaction()

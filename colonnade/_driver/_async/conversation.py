@@ -105,7 +105,7 @@ class Conversation:
     @property
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
-        return self.session.transaction_status != "idle"
+        return self.session.transaction_status != "idle" and not self.transport.rolls_back
 
     def limit(self, timeout: float | None) -> float | None:
         """The seconds that a call may take; None means the connection's own limit."""

@@ -120,8 +120,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._telling: set[asyncio.Task[None]] = set()
         self._fewer_reads: TickingLowWaterMark | TimedReadPauses | None = None
         self._idle: asyncio.Future[None] | None = None
-        # Whether the transaction of an abandoned exchange was begun for it alone.
-        self._rolls_back = False
+        self.rolls_back = False
+        """Whether the open transaction was begun for an abandoned exchange, and ends with it."""
         self._writable: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = self.loop.create_future()
         self._full_reads = 0
@@ -227,8 +227,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def rolls_back_later(self) -> bool:
         """Whether an abandoned exchange is still ending: then its transaction is rolled back."""
-        self._rolls_back = self.recovery is not None
-        return self._rolls_back
+        self.rolls_back = self.recovery is not None
+        return self.rolls_back
 
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation has ended without a trace: never, in an event loop."""
@@ -452,7 +452,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
                         async with asyncio.timeout(pause_s):
                             await self._ended()
                     pause_s *= 2
-                if self._rolls_back:
+                if self.rolls_back:
                     await self._roll_back()
         except (OSError, TimeoutError):
             self.recovery = None
@@ -465,7 +465,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         finally:
             self._idle = None
             self.recovery = None
-            self._rolls_back = False
+            self.rolls_back = False
 
     async def _roll_back(self) -> None:
         if not self._session.is_closed and self._session.transaction_status != "idle":

@@ -173,6 +173,9 @@ class Bell:
 class BlockingTransport:
     """One blocking socket, pumping bytes between the server and a session."""
 
+    rolls_back = False
+    """Whether a transaction ends with an abandoned exchange: never, see `rolls_back_later`."""
+
     def __init__(
         self, session: _core.Session, address: Address, tls: TlsPolicy, sock: socket.socket
     ) -> None:

@@ -180,7 +180,9 @@ class Consumer:
                     return
                 failure = failure_of(self._handler, batch)
         except BaseException:
-            # Cancelled, or ended by Ctrl-C: what the handler has not settled was not done.
+            # Cancelled, or ended by Ctrl-C: what the handler has not settled was not done. No other
+            # lane begins it: a second Ctrl-C would keep this one from giving it back.
+            self._stop.set()
             self._settled(batch, lambda: release_within(batch, _GIVE_BACK_S))
             raise
         if failure is None:

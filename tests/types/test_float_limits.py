@@ -15,7 +15,7 @@ import pytest
 from colonnade.errors import DataError, EncodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from colonnade.sync import Connection
 
@@ -53,12 +53,13 @@ WAYS: dict[str, Callable[[Connection, float], Any]] = {
 
 
 @pytest.fixture
-def small(link: Connection) -> None:
+def small(link: Connection) -> Iterator[None]:
     link.execute(
-        "DROP TABLE IF EXISTS pg_temp.small; DROP TYPE IF EXISTS pg_temp.of_small;"
-        " CREATE TEMPORARY TABLE small (x float4);"
-        " CREATE TYPE pg_temp.of_small AS (x float4)"
+        "CREATE TEMPORARY TABLE small (x float4); CREATE TYPE pg_temp.of_small AS (x float4)"
     )
+    yield
+    # Other files share the connection.
+    link.execute("DROP TABLE pg_temp.small; DROP TYPE pg_temp.of_small")
 
 
 @pytest.mark.usefixtures("small")

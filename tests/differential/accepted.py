@@ -34,11 +34,12 @@ ROWS = (
     *("DB-API executemany", "text()", "text() many", "rows", "prepared"),
 )
 PANDAS = ("pandas", "pandas nullable")
+COLUMNS_OF_PYTHON = ("columns as lists", "columns as NumPy", "lists", "NumPy")
 
 ACCEPTED = (
     Accepted(
         ("interval",),
-        (*ROWS, *PANDAS, "Polars", "columns as lists", "columns as NumPy", "lists", "NumPy"),
+        (*ROWS, *PANDAS, "pandas of Arrow", "Polars", *COLUMNS_OF_PYTHON),
         r"mon|year|day|\d{2,}:|-|\+",
         "with months, or with hours beside days",
         "days and seconds",

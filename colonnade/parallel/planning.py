@@ -235,7 +235,7 @@ def _made(
         Partition(source, number, condition, order, share, share * width)
         for number, condition in enumerate(conditions)
     ]
-    # Without a snapshot, the parts may see other rows than those that were counted.
+    # Without a snapshot, rows may come and go between the count and the parts.
     return functools.partial(Plan, partitions, empty, counted if source.snapshot else None)
 
 

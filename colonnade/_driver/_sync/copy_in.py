@@ -109,7 +109,7 @@ def roll_back_own(conversation: Conversation, own: OwnTransaction, error: BaseEx
     if not own.has_begun or conversation.session.is_closed:
         return
     is_hasty = isinstance(error, TimeoutError) or not isinstance(error, Exception)
-    if is_hasty and conversation.transport.rolls_back_later():
+    if is_hasty and conversation.transport.roll_back_after_recovery():
         return
     is_over = False
     try:

@@ -225,8 +225,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         # Not by the loop's task factory: an eager task might end before it is stored here.
         self.recovery = asyncio.Task(self._recover(), loop=self.loop)
 
-    def rolls_back_later(self) -> bool:
-        """Whether an abandoned exchange is still ending: then its transaction is rolled back."""
+    def roll_back_after_recovery(self) -> bool:
+        """Have the recovery of an abandoned exchange roll back; False if none is under way."""
         self.rolls_back = self.recovery is not None
         return self.rolls_back
 

@@ -174,7 +174,7 @@ class BlockingTransport:
     """One blocking socket, pumping bytes between the server and a session."""
 
     rolls_back = False
-    """Whether a transaction ends with an abandoned exchange: never, see `rolls_back_later`."""
+    """Whether a transaction ends with an abandoned exchange: never, as no recovery goes on."""
 
     def __init__(
         self, session: _core.Session, address: Address, tls: TlsPolicy, sock: socket.socket
@@ -316,8 +316,8 @@ class BlockingTransport:
         finally:
             _clock.at, _clock.setter = outer
 
-    def rolls_back_later(self) -> bool:
-        """Whether an abandoned exchange is still ending: never, because `abandon` waits for it."""
+    def roll_back_after_recovery(self) -> bool:
+        """Have a recovery roll back: none is ever under way, because `abandon` waits for it."""
         return False
 
     def _recover(self) -> None:

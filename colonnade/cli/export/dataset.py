@@ -96,7 +96,7 @@ def export_dataset(
 
 
 def _check_folder_name(output: Path) -> None:
-    """Refuse the name of a file: whoever opens it by its ending would find a folder."""
+    """Refuse a name that ends like a file's: programs would open the folder as such a file."""
     plain = output.with_suffix("") if output.suffix.lower() in _COMPRESSED else output
     bare = plain.with_suffix("") if plain.suffix.lower() in _ENDINGS else plain
     if bare != output:

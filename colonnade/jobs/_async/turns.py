@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from colonnade.jobs._tasks.asyncio import Mutex, Semaphore, Signal, workers_beside
@@ -39,20 +40,20 @@ class Workers:
         with self.mutex:
             self._turns.remove(turns)
 
-    def is_entered(self) -> bool:
-        """Count a lane, unless a batch is alone."""
+    def admit(self) -> bool:
+        """Count a lane; False while a batch is alone."""
         with self.mutex:
             self.lanes += self.alone is None
             return self.alone is None
 
-    def is_left(self) -> None:
+    def dismiss(self) -> None:
         """Count a lane no longer."""
         with self.mutex:
             self.lanes -= 1
         self.fewer.set()
 
-    def is_first(self, batch: Batch) -> bool:
-        """Whether it is alone from now on; of two such batches, one is given back."""
+    def claim(self, batch: Batch) -> bool:
+        """Let a batch be alone; False if another one is, and this one must be given back."""
         with self.mutex:
             if self.alone is None:
                 self.alone = batch
@@ -76,6 +77,8 @@ class Workers:
 
 
 _workers = Shares[Workers]()
+# A worker that a handler runs is part of the handler's turn: it must not wait for that to end.
+_is_in_a_turn: ContextVar[bool] = ContextVar("colonnade.jobs.turn", default=False)
 
 
 class Turns:
@@ -100,28 +103,28 @@ class Turns:
         self._stop = stop
         self._patience = patience
         self._turn = Semaphore(concurrency)
-        # Replaced by those beside it when it is at work.
         self._workers = Workers()
 
     @asynccontextmanager
     async def at_work(self) -> AsyncGenerator[None]:
         """The worker has lanes, and `stop` halts them."""
-        with _workers.of(workers_beside(), Workers) as self._workers, self._stop.rings(self.halt):
+        with ExitStack() as stack:
+            if not _is_in_a_turn.get():
+                self._workers = stack.enter_context(_workers.of(workers_beside(), Workers))
+            stack.enter_context(self._stop.rings(self.halt))
             self._workers.join(self)
-            try:
-                yield
-            finally:
-                self._workers.leave(self)
+            stack.callback(self._workers.leave, self)
+            yield
 
     @asynccontextmanager
     async def lane(self) -> AsyncGenerator[None]:
         """A lane gets jobs, works, and settles them."""
-        while not self._workers.is_entered():
+        while not self._workers.admit():
             await self._workers.together.wait(None)
         try:
             yield
         finally:
-            self._workers.is_left()
+            self._workers.dismiss()
 
     @asynccontextmanager
     async def turn(self, batch: Batch) -> AsyncGenerator[bool]:
@@ -129,10 +132,14 @@ class Turns:
 
         A batch that is alone keeps the others out until `end`.
         """
-        if batch.is_alone and self._workers.is_first(batch):
+        if batch.is_alone and self._workers.claim(batch):
             await self._others_end()
         async with self._turn:
-            yield self._workers.alone in {None, batch}
+            before = _is_in_a_turn.set(True)
+            try:
+                yield self._workers.alone in {None, batch}
+            finally:
+                _is_in_a_turn.reset(before)
 
     async def end(self, batch: Batch) -> None:
         """Let the others go on when the server knows the end of a batch that was alone."""

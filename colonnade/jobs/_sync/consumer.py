@@ -180,8 +180,9 @@ class Consumer:
                     return
                 failure = failure_of(self._handler, batch)
         except BaseException:
-            # Cancelled, or ended by Ctrl-C: what the handler has not settled was not done. No other
-            # lane begins it: a second Ctrl-C would keep this one from giving it back.
+            # Cancelled, or ended by Ctrl-C: the handler has not done what it has not settled. The
+            # other lanes stop before it is given back. If one of them began it and ended by Ctrl-C
+            # as well, the loop would end before this release.
             self._stop.set()
             self._settled(batch, lambda: release_within(batch, _GIVE_BACK_S))
             raise

@@ -209,7 +209,7 @@ async def test_a_handler_that_does_not_end_is_told(queue: jobs.Queue) -> None:
 
 
 # async-only: begin
-# A thread that waits for a connection cannot be cancelled, and tells later what was done.
+# A thread cannot be cancelled while it waits for a connection: it acknowledges the jobs later.
 async def test_a_worker_ends_though_its_handlers_keep_all_connections(
     dsn: str, queue: jobs.Queue
 ) -> None:

@@ -15,6 +15,35 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import LayoutName
 
 
+async def test_a_worker_that_a_handler_runs_is_part_of_its_turn(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    outer, inner = [
+        await jobs.create_queue(
+            pool, name, {"a": "int8"}, layout=layout, retry=jobs.Retry(max_attempts=2)
+        )
+        for name in ("outer", "inner")
+    ]
+    await outer.add({"a": [1]})
+    await outer.get(lease=0.05)
+    await asyncio.sleep(0.1)
+    await inner.add({"a": [2]})
+    seen: list[int] = []
+
+    async def on_inner(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+
+    async def on_outer(batch: jobs.Batch) -> None:
+        assert batch.is_alone
+        # It would wait for the end of this handler, which waits for it.
+        async with asyncio.timeout(30):
+            await inner.consume(on_inner, concurrency=1).drain()
+
+    await outer.consume(on_outer, lease=30).drain()
+    assert seen == [2]
+    assert (await outer.stats()).dead == 0
+
+
 async def test_a_job_that_may_end_the_process_begins_without_those_of_other_queues(
     pool: colonnade.Pool, layout: LayoutName
 ) -> None:

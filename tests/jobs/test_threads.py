@@ -130,6 +130,8 @@ def test_a_job_that_may_end_the_process_begins_without_those_of_other_queues(
         while len(is_alone) < 5:
             is_alone.append(batch.is_alone and harmless.stats().leased == 0)
         consumers[0].stop()
+        # There may be none left.
+        harmless.add({"a": [200]})
 
     consumers = [
         deadly.consume(on_deadly, lease=30),

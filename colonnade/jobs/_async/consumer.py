@@ -144,7 +144,9 @@ class Consumer:
     async def _lane(self) -> None:
         """Get a batch, wait for a turn, work, settle, and again."""
         while not self._stop.is_set():
-            async with self._turns.lane():
+            async with self._turns.lane() as is_admitted:
+                if not is_admitted:
+                    return
                 batch = await self._next()
                 if batch:
                     try:

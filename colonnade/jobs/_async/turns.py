@@ -117,14 +117,24 @@ class Turns:
             yield
 
     @asynccontextmanager
-    async def lane(self) -> AsyncGenerator[None]:
-        """A lane gets jobs, works, and settles them."""
-        while not self._workers.admit():
-            await self._workers.together.wait(None)
+    async def lane(self) -> AsyncGenerator[bool]:
+        """A lane gets jobs, works, and settles them; False if the worker stops before that."""
+        is_admitted = self._workers.admit() or await self._admitted_later()
         try:
-            yield
+            yield is_admitted
         finally:
-            self._workers.dismiss()
+            if is_admitted:
+                self._workers.dismiss()
+
+    async def _admitted_later(self) -> bool:
+        bell = Signal()
+        with self._stop.rings(bell), self._workers.together.rings(bell):
+            while not self._stop.is_set():
+                await bell.wait(None)
+                bell.clear()
+                if self._workers.admit():
+                    return True
+        return False
 
     @asynccontextmanager
     async def turn(self, batch: Batch) -> AsyncGenerator[bool]:

@@ -146,7 +146,9 @@ class Consumer:
     def _lane(self) -> None:
         """Get a batch, wait for a turn, work, settle, and again."""
         while not self._stop.is_set():
-            with self._turns.lane():
+            with self._turns.lane() as is_admitted:
+                if not is_admitted:
+                    return
                 batch = self._next()
                 if batch:
                     try:

@@ -119,14 +119,24 @@ class Turns:
             yield
 
     @contextmanager
-    def lane(self) -> Generator[None]:
-        """A lane gets jobs, works, and settles them."""
-        while not self._workers.admit():
-            self._workers.together.wait(None)
+    def lane(self) -> Generator[bool]:
+        """A lane gets jobs, works, and settles them; False if the worker stops before that."""
+        is_admitted = self._workers.admit() or self._admitted_later()
         try:
-            yield
+            yield is_admitted
         finally:
-            self._workers.dismiss()
+            if is_admitted:
+                self._workers.dismiss()
+
+    def _admitted_later(self) -> bool:
+        bell = Signal()
+        with self._stop.rings(bell), self._workers.together.rings(bell):
+            while not self._stop.is_set():
+                bell.wait(None)
+                bell.clear()
+                if self._workers.admit():
+                    return True
+        return False
 
     @contextmanager
     def turn(self, batch: Batch) -> Generator[bool]:

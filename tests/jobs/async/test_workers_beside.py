@@ -70,6 +70,8 @@ async def test_a_job_that_may_end_the_process_begins_without_those_of_other_queu
         while len(is_alone) < 5:
             is_alone.append(batch.is_alone and (await harmless.stats()).leased == 0)
         consumers[0].stop()
+        # There may be none left.
+        await harmless.add({"a": [200]})
 
     consumers = [
         deadly.consume(on_deadly, lease=30),
@@ -79,6 +81,39 @@ async def test_a_job_that_may_end_the_process_begins_without_those_of_other_queu
     assert is_alone == [True] * 5
     assert len(seen) == len(set(seen))
     stats = await harmless.stats()
-    assert (stats.total, stats.dead) == (200 - len(seen), 0)
-    left = (await harmless.peek(200))["job_attempts"]
+    assert (stats.total, stats.dead) == (201 - len(seen), 0)
+    left = (await harmless.peek(201))["job_attempts"]
     assert set(left.tolist()) <= {0}
+
+
+async def test_a_worker_stops_while_a_job_of_another_one_is_alone(
+    pool: colonnade.Pool, layout: LayoutName
+) -> None:
+    deadly, harmless = [
+        await jobs.create_queue(
+            pool, name, {"a": "int8"}, layout=layout, retry=jobs.Retry(max_attempts=2)
+        )
+        for name in ("deadly", "harmless")
+    ]
+    await deadly.add({"a": [1]})
+    await deadly.get(lease=0.05)
+    await asyncio.sleep(0.1)
+    is_begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def on_deadly(batch: jobs.Batch) -> None:
+        assert batch.is_alone
+        is_begun.set()
+        await may_end.wait()
+
+    async def on_harmless(_batch: jobs.Batch) -> None: ...
+
+    work = asyncio.create_task(deadly.consume(on_deadly, lease=30).drain())
+    await is_begun.wait()
+    consumer = harmless.consume(on_harmless, stop_within=30)
+    other = asyncio.create_task(consumer.run())
+    await asyncio.sleep(0.1)
+    consumer.stop()
+    async with asyncio.timeout(20):
+        await other
+    may_end.set()
+    await work

@@ -106,3 +106,24 @@ async def test_nothing_is_told_if_nobody_took_them(
     assert sorted(seen) == [1, 2, 3]
     assert lost(caplog) == []
     assert await queue.length() == 0
+
+
+async def test_a_lost_job_that_is_held_ready_is_not_begun(dsn: str, queue: jobs.Queue) -> None:
+    rival = Rival(dsn)
+    await queue.add({"a": [1, 2]})
+    seen: list[int] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        threading.Event().wait(2 * LEASE_S)
+        rival.may_begin.set()
+        assert rival.has_done.wait(WAIT_S)
+
+    try:
+        await queue.consume(handler, limit=1, lease=LEASE_S, prefetch=1).drain()
+    finally:
+        rival.may_begin.set()
+        rival.join()
+    assert len(seen) == 1
+    assert len(rival.attempts) == 2
+    assert await queue.length() == 0

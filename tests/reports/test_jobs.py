@@ -535,9 +535,9 @@ async def test_a_blocked_loop_does_not_take_its_own_jobs(queue: jobs.Queue) -> N
 
     async def handler(batch: jobs.Batch) -> None:
         seen.extend(batch.columns["a"].tolist())
-        time.sleep(0.7)  # noqa: ASYNC251 - that is the report
+        time.sleep(1.0)  # noqa: ASYNC251 - that is the report
 
-    await queue.consume(handler, limit=1, lease=0.3, prefetch=2).drain()
+    await queue.consume(handler, limit=1, lease=0.6, prefetch=2).drain()
     assert sorted(seen) == [1, 2]
 
 

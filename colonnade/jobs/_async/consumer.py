@@ -175,7 +175,7 @@ class Consumer:
         self._leases.hold(batch)
         try:
             async with self._turns.turn(batch) as may_begin:
-                if self._stop.is_set() or not may_begin:
+                if not (may_begin and await self._is_held(batch)):
                     await self._settled(batch, batch.release)
                     return
                 failure = await failure_of(self._handler, batch)
@@ -190,6 +190,15 @@ class Consumer:
             await self._acks.add(batch)
         else:
             await self._failed(batch, failure)
+
+    async def _is_held(self, batch: Batch) -> bool:
+        """Whether a batch may be begun; after a stall, an extension first tells of lost jobs."""
+        if self._leases.is_late and self._hub is not None:
+            try:
+                await self._hub.caught_up(self._stop)
+            except PASSING:
+                return False
+        return not self._stop.is_set() and len(batch.held) > 0
 
     async def _failed(self, batch: Batch, failure: BaseException) -> None:
         """Give back what the handler has not settled; nothing of a failure ends the worker."""

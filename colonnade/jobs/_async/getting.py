@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade.errors import DecodeError
 from colonnade.jobs._async.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._async.batch import Batch, ack_together
+from colonnade.jobs._async.leases import EXTENSIONS_PER_LEASE
 from colonnade.jobs._tasks.asyncio import Signal, in_background
 from colonnade.jobs._tasks.hub_asyncio import rung_by
 from colonnade.jobs.logs import logger, of_queue
@@ -92,7 +93,7 @@ class Asker:
     for it.
 
     A worker that is late with its duties, such as one whose loop was blocked, takes no jobs: those
-    whose leases it has to extend could be among them.
+    whose leases it has to extend could be among them, or those of an answer that it has not read.
     """
 
     def __init__(
@@ -185,8 +186,12 @@ class Asker:
                 await self._hub.caught_up(stop)
             if stop.is_set():
                 return None
-            async with self._connection() as connection:
-                batch = await self._first(connection, ask_one)
+            try:
+                async with self._connection() as connection:
+                    batch = await self._first(connection, ask_one)
+            finally:
+                # Its caller holds the jobs before another task runs.
+                self._answered()
             if not self._is_put_off:
                 return batch
 
@@ -299,13 +304,20 @@ class Asker:
         self._unclaimed = queue, token
         layout = queue.layout
         began = time.monotonic()
+        if self._hub is not None:
+            self._hub.await_answer(self, began + lease / EXTENSIONS_PER_LEASE)
         columns = await ask_columns(connection, layout, layout.lease, limit, lease, token, in_order)
         batch = _told(Batch(queue, columns, token, until))
         if len(batch) == limit and time.monotonic() > max(began + _SLOW_S, queue.plan_until):
             await self._plan_anew(connection, queue)
         if not batch:
             self._unclaimed = None
+            self._answered()
         return batch
+
+    def _answered(self) -> None:
+        if self._hub is not None:
+            self._hub.note_answer(self)
 
     async def _plan_anew(self, connection: colonnade.Connection, queue: Tables) -> None:
         """Let the server forget the plans of this connection, but not each time.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from colonnade.jobs._async.batch import extend_on
@@ -15,9 +17,17 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.batch import Batch
 
 # A lease is extended when a third of it has passed, so that one late answer does not lose it.
-_EXTENSIONS_PER_LEASE = 3
+EXTENSIONS_PER_LEASE = 3
 # An extension that failed, such as of jobs that others have locked, is tried again so soon.
 _TRIES_PER_LEASE = 15
+
+
+@dataclass
+class _Next:
+    """The next extension of a lease."""
+
+    due: float
+    """Its time, by `time.monotonic`."""
 
 
 class Leases:
@@ -28,17 +38,28 @@ class Leases:
     """
 
     def __init__(self, lease: float) -> None:
-        self.due = math.inf
-        """When to extend next, by `time.monotonic`."""
-        self.period = lease / _EXTENSIONS_PER_LEASE
+        self.period = lease / EXTENSIONS_PER_LEASE
         """The seconds between two extensions."""
         self._lease = lease
-        self._batches: dict[Batch, None] = {}
+        self._batches: dict[Batch, _Next] = {}
+
+    @property
+    def due(self) -> float:
+        """When to extend next, by `time.monotonic`."""
+        return min((extension.due for extension in tuple(self._batches.values())), default=math.inf)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether an extension is due."""
+        return self.due <= time.monotonic()
 
     def hold(self, batch: Batch) -> None:
-        """Extend the lease of a batch that was got just now."""
-        self._batches[batch] = None
-        self.due = min(self.due, time.monotonic() + self.period)
+        """Extend the lease of a batch, whose answer may have waited for a busy loop."""
+        passed = 0.0
+        if batch.until is not None:
+            left = (batch.until - datetime.now(UTC)).total_seconds()
+            passed = max(self._lease - left, 0.0)
+        self._batches[batch] = _Next(time.monotonic() + self.period - passed)
 
     def let_go(self, batch: Batch) -> None:
         """Extend it no longer."""
@@ -47,15 +68,14 @@ class Leases:
     async def do(self, connection: colonnade.Connection, within: float) -> None:
         """Extend all leases; no statement takes longer than `within`.
 
-        They are due until all were tried. Raises TimeoutError if one is not answered in time.
+        A lease is due until it was tried. Raises TimeoutError if one is not answered in time.
         """
-        pause = self.period
-        for batch in tuple(self._batches):
-            if not await self._is_extended(batch, connection, within):
-                pause = self._lease / _TRIES_PER_LEASE
+        for batch, extension in tuple(self._batches.items()):
+            began = time.monotonic()
+            is_extended = await self._is_extended(batch, connection, within)
+            extension.due = began + (self.period if is_extended else self._lease / _TRIES_PER_LEASE)
             if connection.is_closed():
                 return
-        self.due = time.monotonic() + pause if self._batches else math.inf
 
     async def _is_extended(
         self, batch: Batch, connection: colonnade.Connection, within: float

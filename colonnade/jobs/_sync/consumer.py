@@ -177,7 +177,7 @@ class Consumer:
         self._leases.hold(batch)
         try:
             with self._turns.turn(batch) as may_begin:
-                if self._stop.is_set() or not may_begin:
+                if not (may_begin and self._is_held(batch)):
                     self._settled(batch, batch.release)
                     return
                 failure = failure_of(self._handler, batch)
@@ -192,6 +192,15 @@ class Consumer:
             self._acks.add(batch)
         else:
             self._failed(batch, failure)
+
+    def _is_held(self, batch: Batch) -> bool:
+        """Whether a batch may be begun; after a stall, an extension first tells of lost jobs."""
+        if self._leases.is_late and self._hub is not None:
+            try:
+                self._hub.caught_up(self._stop)
+            except PASSING:
+                return False
+        return not self._stop.is_set() and len(batch.held) > 0
 
     def _failed(self, batch: Batch, failure: BaseException) -> None:
         """Give back what the handler has not settled; nothing of a failure ends the worker."""

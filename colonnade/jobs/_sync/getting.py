@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade.errors import DecodeError
 from colonnade.jobs._sync.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._sync.batch import Batch, ack_together
+from colonnade.jobs._sync.leases import EXTENSIONS_PER_LEASE
 from colonnade.jobs._tasks.hub_threads import rung_by
 from colonnade.jobs._tasks.threads import Signal, in_background
 from colonnade.jobs.logs import logger, of_queue
@@ -94,7 +95,7 @@ class Asker:
     for it.
 
     A worker that is late with its duties, such as one whose loop was blocked, takes no jobs: those
-    whose leases it has to extend could be among them.
+    whose leases it has to extend could be among them, or those of an answer that it has not read.
     """
 
     def __init__(
@@ -187,8 +188,12 @@ class Asker:
                 self._hub.caught_up(stop)
             if stop.is_set():
                 return None
-            with self._connection() as connection:
-                batch = self._first(connection, ask_one)
+            try:
+                with self._connection() as connection:
+                    batch = self._first(connection, ask_one)
+            finally:
+                # Its caller holds the jobs before another task runs.
+                self._answered()
             if not self._is_put_off:
                 return batch
 
@@ -301,13 +306,20 @@ class Asker:
         self._unclaimed = queue, token
         layout = queue.layout
         began = time.monotonic()
+        if self._hub is not None:
+            self._hub.await_answer(self, began + lease / EXTENSIONS_PER_LEASE)
         columns = ask_columns(connection, layout, layout.lease, limit, lease, token, in_order)
         batch = _told(Batch(queue, columns, token, until))
         if len(batch) == limit and time.monotonic() > max(began + _SLOW_S, queue.plan_until):
             self._plan_anew(connection, queue)
         if not batch:
             self._unclaimed = None
+            self._answered()
         return batch
+
+    def _answered(self) -> None:
+        if self._hub is not None:
+            self._hub.note_answer(self)
 
     def _plan_anew(self, connection: colonnade.sync.Connection, queue: Tables) -> None:
         """Let the server forget the plans of this connection, but not each time.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
@@ -32,10 +33,12 @@ _PRIORITY = 1
 class Duty(Protocol):
     """Work at its time on the connection, which is busy with nothing else."""
 
-    due: float
-    """The time, by `time.monotonic`, after which it is to be done."""
     period: float
     """The seconds between two times."""
+
+    @property
+    def due(self) -> float:
+        """The time, by `time.monotonic`, after which it is to be done."""
 
     async def do(self, connection: Any, within: float) -> None:
         """Do it, and move `due`. Raises TimeoutError if an answer takes longer than `within`."""
@@ -51,6 +54,8 @@ class Hub:
         self._pool = pool
         self._bells: dict[str, list[Signal]] = {}
         self._duties: list[Duty] = []
+        # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
+        self._answers_due: dict[object, float] = {}
         # Of those who wait until no duty is due.
         self._waiting: list[Signal] = []
         self._changed = asyncio.Event()
@@ -92,12 +97,21 @@ class Hub:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a duty is due, or there is no connection for it."""
-        now = time.monotonic()
-        return not self._is_connected or any(duty.due <= now for duty in self._duties)
+        """Whether a duty or an answer is due, or there is no connection for it."""
+        is_late = min(self._answers_due.values(), default=math.inf) <= time.monotonic()
+        return not self._is_connected or is_late or self._has_due()
+
+    def await_answer(self, asker: object, due: float) -> None:
+        """Be behind from `due` on, until `note_answer`."""
+        self._answers_due[asker] = due
+
+    def note_answer(self, asker: object) -> None:
+        """The answer is read, or none will come."""
+        if self._answers_due.pop(asker, None) is not None:
+            self._tell()
 
     async def caught_up(self, stop: Signal) -> None:
-        """Wait until no duty is due; `stop` ends the wait. Raises what keeps it from connecting."""
+        """Wait until it is not behind, or for `stop`. Raises what keeps it from connecting."""
         bell = Signal()
         self._waiting.append(bell)
         try:
@@ -108,7 +122,8 @@ class Hub:
                         return
                     if self._failure is not None:
                         raise self._failure
-                    self._changed.set()
+                    if self._has_due():
+                        self._changed.set()
                     await bell.wait(None)
         finally:
             self._waiting.remove(bell)
@@ -176,6 +191,10 @@ class Hub:
             await connection.execute("", timeout=_ANSWER_S)
         except (OSError, PostgresError, InterfaceError, InternalClientError):
             connection.terminate()
+
+    def _has_due(self) -> bool:
+        now = time.monotonic()
+        return any(duty.due <= now for duty in self._duties)
 
     def _pause(self) -> float:
         """The seconds until the next look; a duty may come due before it, but is not late then."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,10 +33,12 @@ _PRIORITY = 1
 class Duty(Protocol):
     """Work at its time on the connection, which is busy with nothing else."""
 
-    due: float
-    """The time, by `time.monotonic`, after which it is to be done."""
     period: float
     """The seconds between two times."""
+
+    @property
+    def due(self) -> float:
+        """The time, by `time.monotonic`, after which it is to be done."""
 
     def do(self, connection: Any, within: float) -> None:
         """Do it, and move `due`. Raises TimeoutError if an answer takes longer than `within`."""
@@ -52,6 +55,8 @@ class Hub:
         self._lock = threading.Lock()
         self._bells: dict[str, list[Signal]] = {}
         self._duties: list[Duty] = []
+        # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
+        self._answers_due: dict[object, float] = {}
         # Of those who wait until no duty is due.
         self._waiting: list[Signal] = []
         self._thread: threading.Thread | None = None
@@ -89,12 +94,22 @@ class Hub:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a duty is due, or there is no connection for it."""
+        """Whether a duty or an answer is due, or there is no connection for it."""
         now = time.monotonic()
-        return not self._is_connected or any(duty.due <= now for duty in tuple(self._duties))
+        due = [*tuple(self._answers_due.values()), *(duty.due for duty in tuple(self._duties))]
+        return not self._is_connected or min(due, default=math.inf) <= now
+
+    def await_answer(self, asker: object, due: float) -> None:
+        """Be behind from `due` on, until `note_answer`."""
+        self._answers_due[asker] = due
+
+    def note_answer(self, asker: object) -> None:
+        """The answer is read, or none will come."""
+        if self._answers_due.pop(asker, None) is not None:
+            self._tell()
 
     def caught_up(self, stop: Signal) -> None:
-        """Wait until no duty is due; `stop` ends the wait. Raises what keeps it from connecting."""
+        """Wait until it is not behind, or for `stop`. Raises what keeps it from connecting."""
         bell = Signal()
         self._waiting.append(bell)
         try:

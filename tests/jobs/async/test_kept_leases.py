@@ -138,7 +138,7 @@ async def test_what_was_done_in_time_is_not_told_as_lost(
     queue: jobs.Queue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Extensions follow each other, and meet acknowledgements all the time.
-    monkeypatch.setattr("colonnade.jobs._async.leases._EXTENSIONS_PER_LEASE", 10_000)
+    monkeypatch.setattr("colonnade.jobs._async.leases.EXTENSIONS_PER_LEASE", 10_000)
     await queue.add({"a": np.arange(1000)})
     events: Counter[str] = Counter()
 

@@ -119,14 +119,20 @@ ACCEPTED = (
 )
 
 
-def never_right(sql_type: str) -> set[str]:
-    """The ways that change every value of a type, so that nothing can be compared after them."""
-    return {
+#: PostgreSQL's own `json_populate_record` checks a domain by the binary input function of its base
+#: type, and refuses one whose type has none.
+REFUSED = {("aclitem", "domain"): {"NDJSON"}}
+
+
+def never_right(sql_type: str, shape: str) -> set[str]:
+    """The ways that change or refuse every value, so that nothing can be compared after them."""
+    changed = {
         door
         for known in ACCEPTED
         if sql_type in known.types and not known.values
         for door in known.doors
     }
+    return changed | REFUSED.get((sql_type, shape), set())
 
 
 def accepted(fault: Fault) -> str | None:

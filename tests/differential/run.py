@@ -179,7 +179,7 @@ def cases(draw: Callable[..., Any], world: World) -> Case:
     sample, edges = world.samples[sql_type]
     shape = draw(st.sampled_from(world.shapes(sql_type)))
     role = draw(st.sampled_from(list(SETTINGS)))
-    closed = never_right(sample.base)
+    closed = never_right(sample.base, shape)
     if shape in ARRAYS:
         closed |= NOT_OF_ARRAYS
     way_in = draw(st.sampled_from([way for way in WAYS_IN if way not in closed]))

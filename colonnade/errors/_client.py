@@ -216,7 +216,8 @@ class TargetServerAttributeNotMatched(InternalClientError):
 class InvalidCachedStatementError(FeatureNotSupportedError):
     """A prepared statement no longer fits the tables it reads: its result changed shape.
 
-    The server reports it before anything runs, under the SQLSTATE of unsupported features.
+    The server, or the driver, reports it before anything runs, under the SQLSTATE of unsupported
+    features.
     """
 
     @property

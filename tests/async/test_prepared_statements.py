@@ -240,9 +240,8 @@ async def test_a_table_that_changes(connection: colonnade.Connection) -> None:
     statement = await connection.prepare("SELECT * FROM t")
     await connection.execute("ALTER TABLE t ADD b text")
     for _ in range(2):
-        with pytest.raises(InvalidCachedStatementError, match="plan is invalid") as caught:
+        with pytest.raises(InvalidCachedStatementError, match="cached statement plan is invalid"):
             await statement.fetch()
-        assert caught.value.message == "cached plan must not change result type"
     assert await connection.fetch("SELECT * FROM t") == [(1, None)]
     assert await (await connection.prepare("SELECT * FROM t")).fetch() == [(1, None)]
 

@@ -105,9 +105,7 @@ class ColumnStream(ConnectionResource):
         if not self._is_sent:
             self._is_sent = True
             await conversation.transport.settled()
-            if self._own is None:
-                return await conversation.run(self._query, self._begin, self._declared)
-            await conversation.begin_own(self._own, self._begin)
+            return await conversation.run(self._query, self._begin, self._declared, own=self._own)
         return await conversation.transport.next_event()
 
     def _has_connection(self) -> bool:

@@ -275,13 +275,10 @@ class Conversation:
         async with operation:
             if begin is None:
                 session.script(query)
-            elif own is None:
-                # More than the server can be told of are refused before it is asked about the text.
-                _core.check_arguments(values[0])
-                return completion_of(await self.run(query, begun, declared))
-            else:
-                await self.begin_own(own, begun)
-            return await self.completion()
+                return await self.completion()
+            # More than the server can be told of are refused before it is asked about the text.
+            _core.check_arguments(values[0])
+            return completion_of(await self.run(query, begun, declared, own=own))
 
     # Within an operation
 
@@ -290,17 +287,20 @@ class Conversation:
         query: str,
         begin: Callable[[_core.Statement], object],
         declared: tuple[int, ...] = (),
+        *,
+        own: OwnStatement | None = None,
     ) -> object:
         """Prepare a text unless it is known, begin to run it, and return the first event.
 
         `declared` are the OIDs of its parameters' types, where they are not the server's to infer.
+        `own` is as in `ask`.
         """
 
         async def start(statement: _core.Statement) -> object:
             begin(statement)
             return await self.transport.next_event()
 
-        return await self.started(query, start, declared)
+        return await self.started(query, start, declared, own=own)
 
     async def started(
         self,
@@ -308,6 +308,7 @@ class Conversation:
         start: Callable[[_core.Statement], Awaitable[Any]],
         declared: tuple[int, ...] = (),
         *,
+        own: OwnStatement | None = None,
         can_repeat: bool = True,
     ) -> Any:
         """Prepare a text unless it is known, and start it, which sends it and waits.
@@ -315,10 +316,13 @@ class Conversation:
         A statement is prepared anew, once, where no transaction is lost by it, if the server
         refuses it because it was described before a change, or if an argument does not fit a type
         that may have been altered since; `can_repeat` says that the arguments can be had a second
-        time.
+        time. `own` is as in `ask`.
         """
-        is_kept = self.session.cached_statement(query, declared) is not None
-        statement = await self.prepared(query, declared)
+        if own is None:
+            is_kept = self.session.cached_statement(query, declared) is not None
+        else:
+            is_kept = not self.session.is_outdated(own.statement)
+        statement = await (self.prepared(query, declared) if own is None else own.current(self))
         try:
             return await start(statement)
         except EncodeError as error:
@@ -335,24 +339,11 @@ class Conversation:
             if not self._is_free(can_repeat=can_repeat):
                 note_outdated(error)
                 raise
-        return await start(await self.prepared(query, declared))
+        statement = await (self.prepared(query, declared) if own is None else own.current(self))
+        return await start(statement)
 
     def _is_free(self, *, can_repeat: bool) -> bool:
         return can_repeat and not self.is_in_transaction and not self.session.is_closed
-
-    async def begin_own(
-        self, own: OwnStatement, begin: Callable[[_core.Statement], object]
-    ) -> object:
-        """Begin to run a statement that its caller has prepared."""
-        try:
-            return begin(await own.current(self))
-        except EncodeError as error:
-            # A type may have been altered. Nothing was sent, so no transaction is lost.
-            is_usable = self.session.transaction_status != "failed"
-            has_known_types = self.session.forget_statement(own.statement)
-            if not may_encode_again(error) or not has_known_types or not is_usable:
-                raise
-        return begin(await own.current(self, is_suspect=True))
 
     async def prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         """The statement that is kept for a text, which is prepared where there is none."""

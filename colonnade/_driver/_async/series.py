@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from colonnade._driver._async.conversation import Conversation
+    from colonnade._driver._async.own_statement import OwnStatement
     from colonnade._driver._async.row_making import RecordClass
 
     Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
@@ -52,20 +53,24 @@ async def run_many(
     begin: Begin,
     *,
     types: tuple[int, ...] = (),
+    own: OwnStatement | None = None,
 ) -> _core.Completion:
-    """Within an operation: prepare a text unless it is known, and run it for each set."""
+    """Within an operation: prepare a text unless it is known, and run it for each set.
+
+    `own` is the statement to run, if its caller has prepared it.
+    """
 
     async def start(statement: _core.Statement) -> _core.Completion:
-        return await many(conversation, statement, args, begin)
+        return await _many(conversation, statement, args, begin)
 
     is_used_up = hasattr(args, "__next__") or hasattr(args, "__anext__")
     completion: _core.Completion = await conversation.started(
-        query, start, types, can_repeat=not is_used_up
+        query, start, types, own=own, can_repeat=not is_used_up
     )
     return completion
 
 
-async def many(
+async def _many(
     conversation: Conversation,
     statement: _core.Statement,
     args: Arguments,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade import _core
-from colonnade._driver._async.series import many, run_many
+from colonnade._driver._async.series import run_many
 from colonnade._driver.shaped_query import Shape
 from colonnade._driver.transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
@@ -90,11 +90,7 @@ async def shaped_many(
 
     async with conversation.series(timeout, query, args):
         try:
-            if prepared is None:
-                completion = await run_many(conversation, query, args, begin, types=types)
-            else:
-                statement = await prepared.current(conversation)
-                completion = await many(conversation, statement, args, begin)
+            completion = await run_many(conversation, query, args, begin, types=types, own=prepared)
             shapes[0].add(conversation.decoded(batch_of(completion)))
         except DecodeError as error:
             if shapes and (refusal := shapes[0].refusal(error)) is not error:
@@ -133,11 +129,7 @@ async def _filled_shape(
 
     async with conversation.operation(timeout, query, args):
         try:
-            if prepared is None:
-                event = await conversation.run(query, begin)
-            else:
-                await conversation.begin_own(prepared, begin)
-                event = await conversation.transport.next_event()
+            event = await conversation.run(query, begin, own=prepared)
             while isinstance(event, _core.Batch):
                 shapes[0].add(conversation.decoded(event))
                 event = await conversation.transport.next_event()

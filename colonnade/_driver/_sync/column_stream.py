@@ -107,9 +107,7 @@ class ColumnStream(ConnectionResource):
         if not self._is_sent:
             self._is_sent = True
             conversation.transport.settled()
-            if self._own is None:
-                return conversation.run(self._query, self._begin, self._declared)
-            conversation.begin_own(self._own, self._begin)
+            return conversation.run(self._query, self._begin, self._declared, own=self._own)
         return conversation.transport.next_event()
 
     def _has_connection(self) -> bool:

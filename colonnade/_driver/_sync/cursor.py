@@ -178,18 +178,15 @@ class BaseCursor(ConnectionResource, Generic[Row]):
 
     def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
         conversation = self._conversation
-        if self._own is None:
-            try:
-                return conversation.run(self._query, begin)
-            except InvalidCachedStatementError:
-                # The text was sent along, and its columns differ from the remembered ones. The
-                # exchange that was begun in vain must not have changed anything.
-                is_lost = conversation.session.transaction_status == "failed"
-                if is_lost or not is_read(self._query):
-                    raise
-            return conversation.run(self._query, begin)
-        conversation.begin_own(self._own, begin)
-        return conversation.transport.next_event()
+        try:
+            return conversation.run(self._query, begin, own=self._own)
+        except InvalidCachedStatementError:
+            # The text was sent along, and its columns differ from the remembered ones. The exchange
+            # that was begun in vain must not have changed anything.
+            is_lost = conversation.session.transaction_status == "failed"
+            if self._own is not None or is_lost or not is_read(self._query):
+                raise
+        return conversation.run(self._query, begin)
 
     def _next_event(self) -> object:
         """The next event of a fetch. After a failure the portal's position is unknown."""

@@ -28,17 +28,12 @@ class OwnStatement:
         self.statement = statement
         self.status: str | None = None
 
-    def current(self, conversation: Conversation, *, is_suspect: bool = False) -> _core.Statement:
-        """Within an operation: the statement, whose types are looked up again if they may differ.
-
-        `is_suspect` says that they may.
-        """
+    def current(self, conversation: Conversation) -> _core.Statement:
+        """Within an operation: the statement, which is described anew if it is outdated."""
         session = conversation.session
-        if is_suspect or session.is_outdated(self.statement):
-            made = session.refresh(self.statement)
-            if made is None:
-                made = statement_of(conversation.completion())
-            self.statement = made
+        if session.is_outdated(self.statement):
+            session.describe_again(self.statement)
+            self.statement = statement_of(conversation.completion())
         return self.statement.confirmed()
 
     def take_note(self, completion: _core.Completion) -> None:

@@ -14,7 +14,7 @@ from colonnade._driver._sync.described import attribute, described
 from colonnade._driver._sync.own_statement import OwnStatement
 from colonnade._driver._sync.resource import ConnectionResource, guarded
 from colonnade._driver._sync.row_making import made_rows
-from colonnade._driver._sync.series import fetching_many, many
+from colonnade._driver._sync.series import fetching_many, run_many
 from colonnade._driver._sync.transaction import Transaction
 from colonnade._driver.transport.event import batch_of, completion_of
 from colonnade._driver.transport.exchanges import COLUMN_RESULT, RESULT
@@ -187,8 +187,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         conversation = self._conversation
         begin = fetching_many(conversation, self._record_class)
         with conversation.series(timeout, self._query, args):
-            statement = self._own.current(conversation)
-            completion = many(conversation, statement, args, begin)
+            completion = run_many(conversation, self._query, args, begin, own=self._own)
         return self._made(completion.rows or [], row_factory)
 
     # Effects
@@ -197,9 +196,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def executemany(self, args: Arguments, *, timeout: float | None = None) -> None:
         """Run it once for each set of arguments; as `Connection.executemany`."""
         conversation = self._conversation
+        begin = conversation.session.execute_many
         with conversation.series(timeout, self._query, args):
-            statement = self._own.current(conversation)
-            many(conversation, statement, args, conversation.session.execute_many)
+            run_many(conversation, self._query, args, begin, own=self._own)
 
     # Rows, piece by piece
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from colonnade._driver._sync.conversation import Conversation
+    from colonnade._driver._sync.own_statement import OwnStatement
     from colonnade._driver._sync.row_making import RecordClass
 
     Arguments = Iterable[Sequence[Any]] | Iterable[Sequence[Any]]
@@ -54,20 +55,24 @@ def run_many(
     begin: Begin,
     *,
     types: tuple[int, ...] = (),
+    own: OwnStatement | None = None,
 ) -> _core.Completion:
-    """Within an operation: prepare a text unless it is known, and run it for each set."""
+    """Within an operation: prepare a text unless it is known, and run it for each set.
+
+    `own` is the statement to run, if its caller has prepared it.
+    """
 
     def start(statement: _core.Statement) -> _core.Completion:
-        return many(conversation, statement, args, begin)
+        return _many(conversation, statement, args, begin)
 
     is_used_up = hasattr(args, "__next__") or hasattr(args, "__next__")
     completion: _core.Completion = conversation.started(
-        query, start, types, can_repeat=not is_used_up
+        query, start, types, own=own, can_repeat=not is_used_up
     )
     return completion
 
 
-def many(
+def _many(
     conversation: Conversation,
     statement: _core.Statement,
     args: Arguments,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade import _core
-from colonnade._driver._sync.series import many, run_many
+from colonnade._driver._sync.series import run_many
 from colonnade._driver.shaped_query import Shape
 from colonnade._driver.transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
@@ -92,11 +92,7 @@ def shaped_many(
 
     with conversation.series(timeout, query, args):
         try:
-            if prepared is None:
-                completion = run_many(conversation, query, args, begin, types=types)
-            else:
-                statement = prepared.current(conversation)
-                completion = many(conversation, statement, args, begin)
+            completion = run_many(conversation, query, args, begin, types=types, own=prepared)
             shapes[0].add(conversation.decoded(batch_of(completion)))
         except DecodeError as error:
             if shapes and (refusal := shapes[0].refusal(error)) is not error:
@@ -135,11 +131,7 @@ def _filled_shape(
 
     with conversation.operation(timeout, query, args):
         try:
-            if prepared is None:
-                event = conversation.run(query, begin)
-            else:
-                conversation.begin_own(prepared, begin)
-                event = conversation.transport.next_event()
+            event = conversation.run(query, begin, own=prepared)
             while isinstance(event, _core.Batch):
                 shapes[0].add(conversation.decoded(event))
                 event = conversation.transport.next_event()

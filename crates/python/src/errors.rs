@@ -76,7 +76,7 @@ fn class_of(error: &Error) -> &'static str {
     match error {
         Error::OutOfTurn { .. } | Error::RowCount { .. } => "RemoteProtocolError",
         Error::ConnectionLost | Error::Ahead(_) => "ConnectionDoesNotExistError",
-        Error::ResultChanged => "InvalidCachedStatementError",
+        Error::ResultChanged | Error::OtherColumns => "InvalidCachedStatementError",
         Error::TooManyParameters { .. } => "LocalProtocolError",
         Error::TextCodec { .. } => "UnsupportedClientFeatureError",
         Error::BoundFormat { .. } => "SchemaError",

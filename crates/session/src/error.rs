@@ -55,6 +55,9 @@ pub enum Error {
     /// The result has other columns than the statement's last description, and they came in a
     /// format that was not requested; the session goes on.
     ResultChanged,
+    /// An owner's statement was described anew, and its result has other columns; it has not run,
+    /// and the session goes on.
+    OtherColumns,
     /// A portal was bound with another format for a column than the sink now asks for; the session
     /// goes on.
     BoundFormat {
@@ -109,6 +112,11 @@ impl fmt::Display for Error {
             Self::ResultChanged => f.write_str(
                 "the columns of this query's result have changed since it was last described: it \
                  has run, but its rows cannot be read; the next call describes it again",
+            ),
+            Self::OtherColumns => f.write_str(
+                "cached statement plan is invalid due to a database schema or configuration \
+                 change: its result has other columns than before. Nothing has run; prepare it \
+                 again",
             ),
             Self::BoundFormat { column } => write!(
                 f,

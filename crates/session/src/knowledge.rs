@@ -5,7 +5,8 @@
 //! - What is remembered belongs to an *epoch*. The epoch ends when this session runs a command that
 //!   creates, alters or drops something (by its tag), when a transaction with such a command ends
 //!   (its objects may go with it), and when another session with the same catalog reports a change.
-//!   A statement of an earlier epoch is described anew before its next use.
+//!   A statement of an earlier epoch, the cache's or the owner's, is described anew before its
+//!   next use.
 //! - A statement is kept for the `search_path` and the role under which it was prepared
 //!   ([`SearchPath`]): under others, its names may mean other objects.
 //! - A refusal of a statement before it ran, of a class that an outdated description causes, ends
@@ -24,6 +25,13 @@ use colonnade_protocol::backend::TransactionStatus;
 use crate::search_path::SearchPath;
 use crate::statement::StatementCache;
 use crate::{CacheLimits, Error, Statement};
+
+/// Where and when a statement is described.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) namespace: u64,
+    pub(crate) epoch: u64,
+}
 
 /// What the session knows.
 pub(crate) struct Knowledge {
@@ -104,10 +112,18 @@ impl Knowledge {
         self.epoch += 1;
     }
 
-    /// Whether the types of an owner's statement may have been altered since it was described.
+    /// Where and when something is described now.
+    pub(crate) fn place(&mut self) -> Place {
+        Place { namespace: self.path.number(), epoch: self.epoch() }
+    }
+
+    /// Whether an owner's statement may mean something else than when it was described. The cache
+    /// tells the same of its own ([`StatementCache::find`]).
     pub(crate) fn is_outdated(&mut self, statement: &Statement) -> bool {
-        let is_past = statement.epoch != self.epoch() || self.types.is_too_old(statement.since);
-        is_past && statement.user_types().next().is_some()
+        statement.epoch != self.epoch()
+            || statement.namespace != self.path.number()
+            || self.types.is_too_old(statement.since)
+            || statement.is_spent()
     }
 
     /// Forgets the types of a statement, here and for all that share them.

@@ -11,7 +11,6 @@ use std::time::Duration;
 use colonnade_columnar::{RECORDS, ResultColumn, Type, Types};
 use colonnade_protocol::{Format, Oid};
 
-use crate::knowledge::Knowledge;
 use crate::lease::Lease;
 
 /// The type of a literal: the server infers the type of a parameter declared so.
@@ -54,11 +53,20 @@ impl Conversions {
     }
 }
 
+/// What becomes of a statement on the server.
+#[derive(Default, Debug)]
+pub(crate) struct Fate {
+    /// The server was told to close it.
+    is_closed: AtomicBool,
+    /// An error has shown that its description may be out of date.
+    is_doubtful: AtomicBool,
+}
+
 /// A statement the server has parsed, with its parameters and columns.
 #[derive(Debug)]
 pub struct Statement {
-    /// Set when the server is told to close it.
-    pub(crate) is_closed: Arc<AtomicBool>,
+    /// What became of it since; all versions of the statement share it.
+    pub(crate) fate: Arc<Fate>,
     /// The server-side name; empty if the server does not keep the statement.
     pub name: String,
     /// The text that was prepared.
@@ -86,12 +94,12 @@ impl Statement {
     /// The same statement, with refined columns.
     pub(crate) fn with_columns(&self, columns: Arc<[ResultColumn]>) -> Arc<Self> {
         let (name, sql) = (self.name.clone(), self.sql.clone());
-        let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
+        let (fate, lease) = (Arc::clone(&self.fate), self.lease.clone());
         let (declared, parameters) = (self.declared.clone(), self.parameters.clone());
         let (conversions, epoch, namespace) = (self.conversions, self.epoch, self.namespace);
         let since = self.since;
         Arc::new(Self {
-            is_closed,
+            fate,
             name,
             sql,
             declared,
@@ -121,28 +129,6 @@ impl Statement {
         self.types().filter(move |pg_type| is_users(pg_type.oid))
     }
 
-    /// The same statement, with the types as they are known now.
-    pub(crate) fn refreshed(&self, known: &mut Knowledge) -> Arc<Self> {
-        let (types, conversions) = (&known.types, self.conversions);
-        let columns = self.columns.iter().enumerate().map(|(index, column)| {
-            let found = conversions.of_column(types, column.pg_type.oid, index);
-            column.with_type(found.unwrap_or_else(|| Arc::clone(&column.pg_type)))
-        });
-        let columns: Arc<[ResultColumn]> = columns.collect();
-        let parameters = self.parameters.iter().map(|pg_type| {
-            let found = conversions.of_parameter(types, pg_type.oid);
-            found.unwrap_or_else(|| Arc::clone(pg_type))
-        });
-        let parameters: Vec<Arc<Type>> = parameters.collect();
-        let mut made = self.with_columns(columns);
-        if let Some(made) = Arc::get_mut(&mut made) {
-            made.parameters = parameters;
-            made.epoch = known.epoch();
-            made.since = known.types.known_since(self.types().map(|pg_type| pg_type.oid));
-        }
-        made
-    }
-
     /// Its key in the cache.
     fn key(&self) -> Cow<'_, str> {
         match self.conversions {
@@ -153,12 +139,27 @@ impl Statement {
 
     /// The name under which the server knows it; none if each query must send the text.
     pub fn server_name(&self) -> Option<&str> {
-        let is_kept = !self.name.is_empty() && !self.is_closed.load(Ordering::Relaxed);
+        let is_kept = !self.name.is_empty() && !self.is_closed();
         is_kept.then_some(self.name.as_str())
     }
 
-    fn close(&self) {
-        self.is_closed.store(true, Ordering::Relaxed);
+    /// Takes note that the server is told to close it.
+    pub(crate) fn close(&self) {
+        self.fate.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.fate.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of an error that an outdated description can have caused.
+    pub(crate) fn doubt(&self) {
+        self.fate.is_doubtful.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has to be described anew, whatever has happened to the database.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.is_closed() || self.fate.is_doubtful.load(Ordering::Relaxed)
     }
 
     /// The format of each column's values, unless the query requests another.
@@ -411,10 +412,10 @@ mod tests {
 
     fn statement_since(cache: &mut StatementCache, sql: &str, since: Duration) -> Arc<Statement> {
         let (name, sql) = (cache.name_for(sql, &[]), sql.to_owned());
-        let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
+        let (parameters, columns, fate) = (Vec::new(), Arc::from([]), Arc::default());
         let (declared, conversions, lease) = (Vec::new(), Conversions::Owners, None);
         Arc::new(Statement {
-            is_closed,
+            fate,
             name,
             sql,
             declared,

@@ -9,6 +9,7 @@
 mod script;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_session::{Completion, Event, Portal, Session, Statement};
@@ -99,6 +100,66 @@ fn a_statement_of_the_owners_is_closed_when_it_is_dropped() {
     assert_eq!(script::outcomes(&mut session), [Outcome::Failed("syntax error".into())]);
     session.script("SELECT 1").expect("script");
     assert_eq!(sent(&mut session), "Q", "what was never prepared is not closed");
+}
+
+/// The answer to a description: one parameter of a type, and one column of `int4`.
+fn description(parameter: u32, column: &str) -> Vec<u8> {
+    let parameters = [&[0, 1], parameter.to_be_bytes().as_slice()].concat();
+    let columns = script::row_description(&[field(column, 23)]);
+    [message(b'1', &[]), message(b't', &parameters), columns, ready(b'I')].concat()
+}
+
+/// Describes a statement anew after a change, to which the server answers so.
+fn again(session: &mut Session<TestSink>, statement: &Arc<Statement>, answer: &[u8]) {
+    assert!(!session.is_outdated(statement, Duration::ZERO));
+    session.script("ALTER TABLE t").expect("script");
+    session.data_to_send();
+    session.receive_bytes(&[text(b'C', "ALTER TABLE"), ready(b'I')].concat());
+    script::outcomes(session);
+    assert!(session.is_outdated(statement, Duration::ZERO));
+    session.describe_again(statement).expect("describe again");
+    assert_eq!(sent(session), "C(S1)PDS");
+    session.receive_bytes(&[message(b'3', &[]).as_slice(), answer].concat());
+}
+
+#[test]
+fn a_statement_described_anew_has_its_name() {
+    let mut session = opened();
+    session.prepare_owned("SELECT n FROM t", None, &[]).expect("prepare");
+    session.receive_bytes(&description(23, "n"));
+    let first = completion(&mut session).statement.expect("a statement");
+    session.data_to_send();
+    again(&mut session, &first, &description(23, "n"));
+    let same = completion(&mut session).statement.expect("a statement");
+    assert_eq!(same.server_name(), Some(first.name.as_str()));
+    drop(first);
+    again(&mut session, &same, &description(25, "n"));
+    let other = completion(&mut session).statement.expect("a statement");
+    assert_eq!(other.server_name(), Some(same.name.as_str()));
+    assert_eq!(other.parameters.first().map(|parameter| parameter.oid), Some(25));
+    drop(same);
+    again(&mut session, &other, &description(25, "m"));
+    let outcomes = script::outcomes(&mut session);
+    assert!(matches!(outcomes.as_slice(), [Outcome::Failed(text)] if text.contains("columns")));
+    assert!(session.is_outdated(&other, Duration::ZERO), "the next use tells it again");
+    drop(other);
+    session.script("SELECT 1").expect("script");
+    assert_eq!(sent(&mut session), "C(S1)Q");
+}
+
+#[test]
+fn a_statement_that_could_not_be_prepared_anew_is_prepared_the_next_time() {
+    let mut session = opened();
+    session.prepare_owned("SELECT n FROM t", None, &[]).expect("prepare");
+    session.receive_bytes(&description(23, "n"));
+    let first = completion(&mut session).statement.expect("a statement");
+    session.data_to_send();
+    again(&mut session, &first, &[error("ERROR", "42P01", "no table"), ready(b'I')].concat());
+    assert_eq!(script::outcomes(&mut session), [Outcome::Failed("no table".into())]);
+    assert!(session.is_outdated(&first, Duration::ZERO), "the server has forgotten it");
+    session.describe_again(&first).expect("describe again");
+    session.receive_bytes(&[message(b'3', &[]), description(23, "n")].concat());
+    assert!(completion(&mut session).statement.is_some());
 }
 
 #[test]

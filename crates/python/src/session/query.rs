@@ -134,6 +134,19 @@ impl Session {
         self.begin(py, |core| core.prepare_owned(sql, name, &declared.unwrap_or_default()))
     }
 
+    /// Whether the caller's own statement may mean something else than when it was described.
+    fn is_outdated(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
+        let mut inner = self.lock(py)?;
+        let now = inner.since.elapsed();
+        Ok(inner.core.is_outdated(&statement.statement, now))
+    }
+
+    /// Begins to describe the caller's own statement anew; the Completion holds the Statement to
+    /// run from now on. InvalidCachedStatementError if its result has other columns.
+    fn describe_again(&self, py: Python<'_>, statement: &Statement) -> PyResult<()> {
+        self.begin(py, |core| core.describe_again(&statement.statement))
+    }
+
     /// Begins to prepare a text that is not kept; the Completion holds the Statement. If it is
     /// `plain`, users' codecs are ignored.
     fn describe(&self, py: Python<'_>, sql: &str, plain: bool) -> PyResult<()> {

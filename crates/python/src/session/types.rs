@@ -63,19 +63,4 @@ impl Session {
     fn place(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         Ok(self.lock(py)?.core.place())
     }
-
-    /// Whether the types of the caller's own statement may have been altered since it was
-    /// described.
-    fn is_outdated(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
-        let mut inner = self.lock(py)?;
-        let now = inner.since.elapsed();
-        Ok(inner.core.is_outdated(&statement.statement, now))
-    }
-
-    /// The statement with its types as they are now; None if the server is asked for them: then the
-    /// Completion holds it.
-    fn refresh(&self, py: Python<'_>, statement: &Statement) -> PyResult<Option<Statement>> {
-        let made = self.change(py, |core| core.refresh(&statement.statement))?;
-        Ok(made.map(Statement::new))
-    }
 }

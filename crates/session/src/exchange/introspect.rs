@@ -49,8 +49,6 @@ pub(crate) enum Then<S> {
     Nothing,
     /// A statement with parameters or columns of these types.
     Keep(Described),
-    /// A statement whose types may have been altered.
-    Refresh(Arc<Statement>),
     /// A result with values of these types in its rows.
     Replay(Box<Replay<S>>),
 }
@@ -127,9 +125,6 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
         let step = match self.then {
             Then::Nothing => Ok(done(None)),
             Then::Keep(described) => described.keep(context.link, context.out).map(Some).map(done),
-            Then::Refresh(statement) => {
-                Ok(done(Some(statement.refreshed(&mut context.link.known))))
-            }
             Then::Replay(replay) => replay.run(context),
         };
         if catalog.generation() != self.generation {

@@ -5,6 +5,7 @@
 //! the other messages, and only until something fails. It knows their order and refuses any other,
 //! so that no answer is taken for another exchange's (`answer`).
 
+mod again;
 mod answer;
 mod copy_in;
 mod copy_out;
@@ -31,6 +32,7 @@ use crate::receive_buffer::RECEIVE_CAPACITY_BYTES;
 use crate::session::Link;
 use crate::{Completion, Error, Event, Sink, Statement};
 
+pub(crate) use again::Again;
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub use held_rows::can_be_another;
@@ -39,7 +41,7 @@ pub(crate) use introspect::{Introspect, Then};
 pub(crate) use limited::{Limited, limit};
 pub(crate) use many::{Many, Series};
 pub(crate) use portal::PortalRows;
-pub(crate) use prepare::{Keeper, Place, Prepare};
+pub(crate) use prepare::{Keeper, Prepare};
 pub(crate) use query::Query;
 pub(crate) use script::Script;
 pub(crate) use startup::StartupExchange;

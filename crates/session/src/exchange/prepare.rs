@@ -8,6 +8,7 @@ use colonnade_protocol::{Oid, frontend};
 
 use super::answer::{Answer, DESCRIBED};
 use super::{Context, Exchange, Introspect, Step, Then};
+use crate::knowledge::Place;
 use crate::lease::Target;
 use crate::session::Link;
 use crate::statement::Conversions;
@@ -25,13 +26,6 @@ pub(crate) enum Keeper {
     Cache,
     /// The owner of the session.
     Owner,
-}
-
-/// Where and when a statement is described.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) namespace: u64,
-    pub(crate) epoch: u64,
 }
 
 /// The server's description of a statement.
@@ -74,6 +68,12 @@ impl Prepare {
             },
         })
     }
+
+    /// The description, once the answer is complete.
+    pub(crate) fn whole(self) -> Result<Described, Error> {
+        self.answer.check_whole()?;
+        Ok(self.described)
+    }
 }
 
 impl<S: Sink> Exchange<S> for Prepare {
@@ -92,25 +92,32 @@ impl<S: Sink> Exchange<S> for Prepare {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        self.answer.check_whole()?;
-        let missing = context.link.known.types.missing(self.described.oids());
-        if missing.is_empty() {
-            let statement = self.described.keep(context.link, context.out)?;
-            return Ok(Step::Done(Completion {
-                statement: Some(statement),
-                ..Completion::default()
-            }));
-        }
-        let then = Then::Keep(self.described);
-        let next = Introspect::start(missing, then, context.link, context.out)?;
-        Ok(Step::Then(Box::new(next)))
+        (*self).whole()?.finish(context)
     }
 }
 
 impl Described {
+    /// The columns, as the server describes them.
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
     fn oids(&self) -> impl Iterator<Item = Oid> {
         let columns = self.fields.iter().map(|field| field.type_oid);
         self.parameters.iter().copied().chain(columns)
+    }
+
+    /// Ends the exchange with the statement, or goes on to look up those of its types that are not
+    /// known.
+    pub(crate) fn finish<S: Sink>(self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        let missing = context.link.known.types.missing(self.oids());
+        if missing.is_empty() {
+            let statement = Some(self.keep(context.link, context.out)?);
+            return Ok(Step::Done(Completion { statement, ..Completion::default() }));
+        }
+        let then = Then::Keep(self);
+        let next = Introspect::start(missing, then, context.link, context.out)?;
+        Ok(Step::Then(Box::new(next)))
     }
 
     /// Closes an unwanted statement on the server.
@@ -144,7 +151,7 @@ impl Described {
         let lease = (self.keeper == Keeper::Owner)
             .then(|| Arc::new(link.returned.lease(Target::Statement, self.name.clone())));
         let statement = Arc::new(Statement {
-            is_closed: Arc::default(),
+            fate: Arc::default(),
             lease,
             name: self.name,
             sql: self.sql,

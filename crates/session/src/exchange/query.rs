@@ -117,7 +117,8 @@ pub(crate) fn forget_stale<S: Sink>(
     context: &mut Context<'_, S>,
 ) -> bool {
     let known = &mut context.link.known;
-    let verdict = if has_run { Verdict::None } else { verdict(error) };
+    let is_dropped = statement.is_owned() && is_missing(error);
+    let verdict = if has_run || is_dropped { Verdict::None } else { verdict(error) };
     if verdict == Verdict::Outdated || is_stale_type(error) {
         known.forget_types_of(statement);
     }
@@ -130,9 +131,12 @@ pub(crate) fn forget_stale<S: Sink>(
         || is_stale_type(error)
         || is_altered_result(error)
         || matches!(error, Error::ResultChanged);
-    if is_outdated && let Some(statement) = known.statements.remove(statement) {
-        // The name has no NUL, as it was sent before, so encoding cannot fail.
-        let _ = frontend::close_statement(context.out, &statement.name);
+    if is_outdated {
+        statement.doubt();
+        if let Some(statement) = known.statements.remove(statement) {
+            // The name has no NUL, as it was sent before, so encoding cannot fail.
+            let _ = frontend::close_statement(context.out, &statement.name);
+        }
     }
     verdict == Verdict::Outdated
 }
@@ -149,6 +153,12 @@ fn is_stale_type(error: &Error) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the server has no such statement. The owner is told that one of theirs was dropped.
+fn is_missing(error: &Error) -> bool {
+    const INVALID_SQL_STATEMENT_NAME: &str = "26000";
+    matches!(error, Error::Server(fields) if fields.code() == Some(INVALID_SQL_STATEMENT_NAME))
 }
 
 /// Whether the server replanned a statement and got other result columns: an object was altered

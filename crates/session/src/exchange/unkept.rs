@@ -78,7 +78,8 @@ pub(crate) fn follow<S: Sink>(
     Ok(())
 }
 
-fn is_same(columns: &[ResultColumn], fields: &[Field]) -> bool {
+/// Whether the server describes the columns as they are known.
+pub(super) fn is_same(columns: &[ResultColumn], fields: &[Field]) -> bool {
     columns.len() == fields.len()
         && columns.iter().zip(fields).all(|(column, field)| {
             *column.name == *field.name

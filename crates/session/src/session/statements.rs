@@ -8,7 +8,7 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{Format, Oid};
 
 use super::Session;
-use crate::exchange::{Keeper, Limited, Place, PortalRows, Prepare, Query, limit};
+use crate::exchange::{Again, Keeper, Limited, PortalRows, Prepare, Query, limit};
 use crate::lease::Target;
 use crate::statement::{Conversions, Found, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
@@ -102,6 +102,26 @@ impl<S: Sink> Session<S> {
         self.start_prepare(name, sql, declared, Keeper::Owner, Conversions::Owners)
     }
 
+    /// Whether an owner's statement may mean something else than when it was described. `now` is as
+    /// in [`tell_time`](Self::tell_time).
+    pub fn is_outdated(&mut self, statement: &Statement, now: Duration) -> bool {
+        self.tell_time(now);
+        self.talk.link.known.is_outdated(statement)
+    }
+
+    /// Begins to describe an owner's statement anew; completes with the statement to run from now
+    /// on, which has the same name.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn describe_again(&mut self, statement: &Arc<Statement>) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let place = self.talk.link.known.place();
+        let exchange = Again::start(Arc::clone(statement), place, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
     fn start_prepare(
         &mut self,
         name: String,
@@ -113,7 +133,7 @@ impl<S: Sink> Session<S> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
         let (known, out) = (&mut self.talk.link.known, &mut self.talk.out);
-        let place = Place { namespace: known.path.number(), epoch: known.epoch() };
+        let place = known.place();
         let exchange = Prepare::start(name, sql, (declared, place), (keeper, conversions), out)?;
         self.talk.begin(exchange)
     }

@@ -112,6 +112,7 @@ impl<S: Sink> Session<S> {
         }
         let known = &mut self.talk.link.known;
         known.forget_types_of(statement);
+        statement.doubt();
         if let Some(gone) = known.statements.remove(statement) {
             frontend::close_statement(&mut self.talk.out, &gone.name)?;
         }
@@ -122,31 +123,6 @@ impl<S: Sink> Session<S> {
     pub fn place(&mut self) -> (u64, u64) {
         let known = &mut self.talk.link.known;
         (known.epoch(), known.path.number())
-    }
-
-    /// Whether the types of an owner's statement may have been altered since it was described.
-    /// `now` is as in [`tell_time`](Self::tell_time).
-    pub fn is_outdated(&mut self, statement: &Statement, now: Duration) -> bool {
-        self.tell_time(now);
-        self.talk.link.known.is_outdated(statement)
-    }
-
-    /// Looks the types of an owner's statement up again. Returns the statement with the new types;
-    /// `None` if the server is asked for them, and the completion has it.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn refresh(&mut self, statement: &Arc<Statement>) -> Result<Option<Arc<Statement>>, Error> {
-        let talk = &mut self.talk;
-        let oids = statement.user_types().map(|pg_type| pg_type.oid);
-        let missing = talk.link.known.types.missing(oids);
-        if missing.is_empty() {
-            return Ok(Some(statement.refreshed(&mut talk.link.known)));
-        }
-        let then = Then::Refresh(Arc::clone(statement));
-        let exchange = Introspect::start(missing, then, &talk.link, &mut talk.out)?;
-        talk.begin(exchange)?;
-        Ok(None)
     }
 
     fn forget_statements(&mut self) -> Result<(), Error> {

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 import colonnade.sync
 from colonnade import adbc, dbapi
+from colonnade.errors import InvalidCachedStatementError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,18 +67,19 @@ def columns(link: colonnade.sync.Connection, sql: str, *values: Any) -> list[Any
 
 
 def prepared(link: colonnade.sync.Connection) -> Run:
-    """Keep each statement prepared until it fails, or until this connection changes something."""
+    """Keep each statement prepared until it fails, or tells that its result has other columns."""
     kept: dict[str, colonnade.sync.PreparedStatement[colonnade.Record]] = {}
 
     def run(sql: str, *values: Any) -> list[Any]:
-        if not sql.startswith(("INSERT", "SELECT")):
-            kept.clear()
         if sql not in kept:
             kept[sql] = link.prepare(sql)
         try:
             return [dict(row.items()) for row in kept[sql].fetch(*values)]
-        except BaseException:
+        except BaseException as error:
             del kept[sql]
+            if isinstance(error, InvalidCachedStatementError) and error.severity is None:
+                # The driver saw it, so the transaction goes on.
+                return run(sql, *values)
             raise
 
     return run

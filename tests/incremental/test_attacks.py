@@ -38,7 +38,7 @@ def test_nulls_in_children_are_refused(conn: sync.Connection) -> None:
         conn.execute("ALTER TABLE t ADD CONSTRAINT only_here NOT NULL by NO INHERIT")
     conn.execute("INSERT INTO child VALUES (1, NULL)")
     with pytest.raises(InterfaceError, match="may be NULL"):
-        incremental.read_new("t", conn, by="by")
+        incremental.sync.read_new("t", conn, by="by")
 
 
 def test_nulls_from_before_the_constraint_are_refused(conn: sync.Connection) -> None:
@@ -50,7 +50,7 @@ def test_nulls_from_before_the_constraint_are_refused(conn: sync.Connection) -> 
         " ALTER TABLE t ADD CONSTRAINT later NOT NULL by NOT VALID"
     )
     with pytest.raises(InterfaceError, match="may be NULL"):
-        incremental.read_new("t", conn, by="by")
+        incremental.sync.read_new("t", conn, by="by")
 
 
 @pytest.mark.parametrize("by", ["x$tracking$y", "q'", 'a"b', "\\", "{by}", "BY_COLUMN"])
@@ -59,10 +59,10 @@ def test_names_are_only_names(conn: sync.Connection, by: str, table: str) -> Non
     conn.execute(f"CREATE TABLE {table} (id int)")
     conn.execute(incremental.tracking_sql(table, by=by))
     conn.execute(f"INSERT INTO {table} VALUES (1)")
-    rows, state = incremental.read_new(table, conn, by=by)
+    rows, state = incremental.sync.read_new(table, conn, by=by)
     assert rows["id"].tolist() == [1]
     conn.execute(f"UPDATE {table} SET id = 2")
-    assert incremental.read_new(table, conn, by=by, state=state).rows["id"].tolist() == [2]
+    assert incremental.sync.read_new(table, conn, by=by, state=state).rows["id"].tolist() == [2]
 
 
 @pytest.mark.parametrize("broken", [b"", b"{", b"[]", b"\xff\xfe", b"\0", b"[" * 100_000])
@@ -92,7 +92,7 @@ def test_a_crash_that_takes_seen_transactions_along_is_told() -> None:
             conn.execute("CHECKPOINT; SET synchronous_commit = off")
             # Written after the checkpoint, and not waited for.
             conn.execute("INSERT INTO t DEFAULT VALUES")
-            rows, state = incremental.read_new("t", conn, by="changed_in")
+            rows, state = incremental.sync.read_new("t", conn, by="changed_in")
             assert len(rows) == 1
             with sync.connect(server.dsn) as other:
                 os.kill(conn.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
@@ -101,9 +101,9 @@ def test_a_crash_that_takes_seen_transactions_along_is_told() -> None:
             conn.execute("INSERT INTO t DEFAULT VALUES")
             if state["unflushed"]:
                 with pytest.raises(InterfaceError, match="has crashed"):
-                    incremental.read_new("t", conn, by="changed_in", state=state)
+                    incremental.sync.read_new("t", conn, by="changed_in", state=state)
                 state["unflushed"] = ""
-            incremental.read_new("t", conn, by="changed_in", state=state)
+            incremental.sync.read_new("t", conn, by="changed_in", state=state)
 
 
 def _await_loss(conn: sync.Connection) -> None:
@@ -159,7 +159,7 @@ def test_each_table_has_a_function_of_its_own_in_its_schema(conn: sync.Connectio
         conn.execute(f"CREATE TABLE {name} (id int)")
         conn.execute(incremental.tracking_sql(name, by=by))
         conn.execute(f"INSERT INTO {name} VALUES (1)")
-        assert len(incremental.read_new(name, conn, by=by).rows) == 1
+        assert len(incremental.sync.read_new(name, conn, by=by).rows) == 1
     assert conn.fetchval(
         "SELECT count(*) FROM pg_proc WHERE pronamespace = 'attacks'::regnamespace"
     ) == len(names)
@@ -173,7 +173,7 @@ def test_the_index_can_be_built_apart(conn: sync.Connection) -> None:
     assert "CREATE INDEX" not in incremental.tracking_sql("t", index=False)
     conn.execute(incremental.tracking_sql("t", index=False))
     conn.execute("CREATE INDEX CONCURRENTLY ON t (changed_in)")
-    assert len(incremental.read_new("t", conn, by="changed_in").rows) == 0
+    assert len(incremental.sync.read_new("t", conn, by="changed_in").rows) == 0
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_the_index_can_be_built_apart(conn: sync.Connection) -> None:
 def test_a_state_that_no_read_returned(conn: sync.Connection, changed: dict[str, object]) -> None:
     conn.execute("CREATE TABLE t (id int)")
     conn.execute(incremental.tracking_sql("t"))
-    state = incremental.read_new("t", conn, by="changed_in").state
+    state = incremental.sync.read_new("t", conn, by="changed_in").state
     with pytest.raises(InterfaceError, match=r"state (has no snapshot|is not one)"):
-        incremental.read_new("t", conn, by="changed_in", state={**state, **changed})
+        incremental.sync.read_new("t", conn, by="changed_in", state={**state, **changed})
 
 
 @pytest.mark.parametrize(
@@ -208,4 +208,4 @@ def test_a_name_that_the_server_would_cut_names_no_other_table(table: str, by: s
 
 def test_one_name_is_not_several_columns(conn: sync.Connection) -> None:
     with pytest.raises(TypeError, match=r"a sequence of names, not one: \['id'\]"):
-        incremental.read_new("t", conn, by="changed_in", columns="id")
+        incremental.sync.read_new("t", conn, by="changed_in", columns="id")

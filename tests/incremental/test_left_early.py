@@ -35,11 +35,11 @@ def _no_collector(dsn: str) -> Iterator[None]:
 
 def test_a_loop_that_is_left(dsn: str) -> None:
     with sync.connect(dsn) as conn:
-        for _ in incremental.iter_new("left_early", conn, **_BATCH):
+        for _ in incremental.sync.iter_new("left_early", conn, **_BATCH):
             break
         assert conn.fetchval("SELECT 1") == 1
     with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
-        for _ in incremental.iter_new("left_early", pool, **_BATCH):
+        for _ in incremental.sync.iter_new("left_early", pool, **_BATCH):
             break
         assert pool.fetchval("SELECT 1") == 1
         assert pool.get_stats().closed == {}
@@ -47,17 +47,19 @@ def test_a_loop_that_is_left(dsn: str) -> None:
 
 def test_a_loop_over_a_name_that_is_left(dsn: str) -> None:
     with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
-        with incremental.iter_new("left_early", pool, **_BATCH) as new:
+        with incremental.sync.iter_new("left_early", pool, **_BATCH) as new:
             for _ in new:
                 break
         # The name is still there.
         assert pool.fetchval("SELECT 1") == 1
         with pytest.raises(InterfaceError, match="after the last batch"):
             _ = new.state
-        with incremental.iter_new("left_early", pool, by="changed_in", batch_rows=60_000) as new:
+        with incremental.sync.iter_new(
+            "left_early", pool, by="changed_in", batch_rows=60_000
+        ) as new:
             assert [len(batch) for batch in new] == [60_000, 40_000]
         assert (
-            incremental.read_new("left_early", pool, by="changed_in", state=new.state)
+            incremental.sync.read_new("left_early", pool, by="changed_in", state=new.state)
             .rows["id"]
             .tolist()
             == []
@@ -67,7 +69,7 @@ def test_a_loop_over_a_name_that_is_left(dsn: str) -> None:
 def test_an_error_in_the_loop(dsn: str) -> None:
     def fail() -> None:
         with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
-            for _ in incremental.iter_new("left_early", pool, **_BATCH):
+            for _ in incremental.sync.iter_new("left_early", pool, **_BATCH):
                 raise LookupError
 
     with pytest.raises(LookupError):
@@ -76,7 +78,7 @@ def test_an_error_in_the_loop(dsn: str) -> None:
 
 def test_closed_before_its_end(dsn: str) -> None:
     with sync.connect(dsn) as conn:
-        with incremental.iter_new("left_early", conn, **_BATCH) as batches:
+        with incremental.sync.iter_new("left_early", conn, **_BATCH) as batches:
             next(batches)
             batches.close()
             assert next(batches, None) is None
@@ -87,12 +89,12 @@ def test_closed_before_its_end(dsn: str) -> None:
 
 async def test_an_asynchronous_loop_that_is_left(dsn: str) -> None:
     async with await colonnade.connect(dsn) as conn:
-        async for _ in incremental.iter_new_async("left_early", conn, **_BATCH):
+        async for _ in incremental.iter_new("left_early", conn, **_BATCH):
             break
         assert await conn.fetchval("SELECT 1") == 1
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
         for _ in range(3):
-            async for _ in incremental.iter_new_async("left_early", pool, **_BATCH):
+            async for _ in incremental.iter_new("left_early", pool, **_BATCH):
                 break
             assert await pool.fetchval("SELECT 1") == 1
         assert pool.get_stats().closed == {}
@@ -101,7 +103,7 @@ async def test_an_asynchronous_loop_that_is_left(dsn: str) -> None:
 
 async def test_an_asynchronous_loop_over_a_name_that_is_left(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
-        async with incremental.iter_new_async("left_early", pool, **_BATCH) as new:
+        async with incremental.iter_new("left_early", pool, **_BATCH) as new:
             async for _ in new:
                 break
         assert pool.get_idle_size() == 1
@@ -111,7 +113,7 @@ async def test_an_asynchronous_loop_over_a_name_that_is_left(dsn: str) -> None:
 async def test_an_error_in_an_asynchronous_loop(dsn: str) -> None:
     async def fail() -> None:
         async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
-            async for _ in incremental.iter_new_async("left_early", pool, **_BATCH):
+            async for _ in incremental.iter_new("left_early", pool, **_BATCH):
                 raise LookupError
 
     async with asyncio.timeout(60):
@@ -121,18 +123,18 @@ async def test_an_error_in_an_asynchronous_loop(dsn: str) -> None:
 
 async def test_an_asynchronous_one_that_is_closed_or_fails(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
-        async with incremental.iter_new_async("left_early", pool, **_BATCH) as batches:
+        async with incremental.iter_new("left_early", pool, **_BATCH) as batches:
             await anext(batches)
             await batches.aclose()
             assert await anext(batches, None) is None
             assert pool.get_idle_size() == 1
         with pytest.raises(InterfaceError, match="after the last batch"):
             _ = batches.state
-        wrong = incremental.iter_new_async("left_early", pool, by="id")
+        wrong = incremental.iter_new("left_early", pool, by="id")
         with pytest.raises(InterfaceError, match="xid8"):
             await anext(wrong)
         assert await pool.fetchval("SELECT 1") == 1
-        late = incremental.iter_new_async("left_early", pool, by="changed_in", timeout=1e-9)
+        late = incremental.iter_new("left_early", pool, by="changed_in", timeout=1e-9)
         with pytest.raises(TimeoutError):
             await anext(late)
         assert await pool.fetchval("SELECT 1") == 1
@@ -140,7 +142,7 @@ async def test_an_asynchronous_one_that_is_closed_or_fails(dsn: str) -> None:
 
 async def test_two_tasks_do_not_share_one(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
-        batches = incremental.iter_new_async("left_early", pool, **_BATCH)
+        batches = incremental.iter_new("left_early", pool, **_BATCH)
         first = asyncio.ensure_future(anext(batches))
         await asyncio.sleep(0)
         with pytest.raises(InterfaceError, match="another operation is in progress"):

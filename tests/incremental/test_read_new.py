@@ -42,7 +42,7 @@ def table(conn: sync.Connection) -> Iterator[str]:
 
 
 def new_ids(conn: Any, table: str, state: State | None, **options: Any) -> tuple[list[int], State]:
-    rows, state = incremental.read_new(table, conn, by="changed_in", state=state, **options)
+    rows, state = incremental.sync.read_new(table, conn, by="changed_in", state=state, **options)
     return sorted(rows.to_pydict()["id"]), state
 
 
@@ -80,11 +80,11 @@ def test_rows_that_are_there_are_new_to_the_first_read(conn: sync.Connection) ->
     conn.execute("CREATE TABLE older AS SELECT g AS id FROM generate_series(1, 10) g")
     try:
         conn.execute(incremental.tracking_sql("older", by="seen in", updates=False))
-        rows, state = incremental.read_new("older", conn, by="seen in", columns=["id"])
+        rows, state = incremental.sync.read_new("older", conn, by="seen in", columns=["id"])
         assert rows.names == ("id",)
         assert len(rows) == 10
         conn.execute("UPDATE older SET id = id + 100")
-        assert len(incremental.read_new("older", conn, by="seen in", state=state).rows) == 0
+        assert len(incremental.sync.read_new("older", conn, by="seen in", state=state).rows) == 0
     finally:
         conn.execute('DROP TABLE older; DROP FUNCTION "older_set_seen in"')
 
@@ -97,10 +97,10 @@ def test_rows_of_the_own_transaction_come_after_it(
         with sync.connect(dsn) as other, conn.transaction(isolation=isolation):
             conn.execute(f"INSERT INTO {table} (w) VALUES (1)")
             other.execute(f"INSERT INTO {table} (w) VALUES (2)")
-            rows, state = incremental.read_new(table, conn, by="changed_in", state=state)
+            rows, state = incremental.sync.read_new(table, conn, by="changed_in", state=state)
             assert rows.to_pydict()["w"] == ([2] if isolation == "read_committed" else [])
             conn.execute(f"INSERT INTO {table} (w) VALUES (3)")
-        rows, state = incremental.read_new(table, conn, by="changed_in", state=state)
+        rows, state = incremental.sync.read_new(table, conn, by="changed_in", state=state)
         late = [] if isolation == "read_committed" else [2]
         assert sorted(rows.to_pydict()["w"]) == sorted([1, 3, *late])
 
@@ -118,13 +118,13 @@ def test_a_state_from_the_future_of_a_transaction(
 
 def test_batches(conn: sync.Connection, table: str) -> None:
     conn.execute(f"INSERT INTO {table} (w) SELECT g FROM generate_series(1, 1000) g")
-    with incremental.iter_new(table, conn, by="changed_in", batch_rows=300) as batches:
+    with incremental.sync.iter_new(table, conn, by="changed_in", batch_rows=300) as batches:
         assert len(next(batches)) == 300
         with pytest.raises(InterfaceError, match="after the last batch"):
             assert batches.state
         assert sum(map(len, batches)) == 700
     assert new_ids(conn, table, batches.state)[0] == []
-    with incremental.iter_new(table, conn, by="changed_in", batch_rows=300) as batches:
+    with incremental.sync.iter_new(table, conn, by="changed_in", batch_rows=300) as batches:
         next(batches)
     assert conn.fetchval("SELECT 1") == 1
 
@@ -132,13 +132,16 @@ def test_batches(conn: sync.Connection, table: str) -> None:
 async def test_asyncio(dsn: str, conn: sync.Connection, table: str) -> None:
     conn.execute(f"INSERT INTO {table} (w) SELECT g FROM generate_series(1, 1000) g")
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
-        batches = incremental.iter_new_async(table, pool, by="changed_in", batch_rows=300)
+        batches = incremental.iter_new(table, pool, by="changed_in", batch_rows=300)
         async with batches:
             assert sum([len(batch) async for batch in batches]) == 1000
-        new = await incremental.read_new_async(table, pool, by="changed_in", state=batches.state)
+        new = await incremental.read_new(table, pool, by="changed_in", state=batches.state)
         assert len(new.rows) == 0
-    with pytest.raises(TypeError, match="connection or pool of asyncio"):
-        await incremental.read_new_async(table, dsn, by="x")  # type: ignore[arg-type]
+        assert len((await incremental.read_new(table, dsn, by="changed_in")).rows) == 1000
+        async with incremental.iter_new(table, dsn, by="changed_in", batch_rows=300) as batches:
+            assert len(await anext(batches)) == 300
+    with pytest.raises(TypeError, match="a connection or a pool of asyncio"):
+        await incremental.read_new(table, 5, by="x")  # type: ignore[arg-type]
 
 
 def test_the_state_in_a_file(tmp_path: Path, conn: sync.Connection, table: str) -> None:
@@ -168,7 +171,7 @@ def test_columns_that_cannot_tell_are_refused(
 ) -> None:
     conn.execute(f"ALTER TABLE {table} ADD at timestamptz DEFAULT now(), ADD maybe xid8")
     with pytest.raises(InterfaceError, match=said) as caught:
-        incremental.read_new(table, conn, by=by)
+        incremental.sync.read_new(table, conn, by=by)
     assert "tracking_sql" in str(caught.value)
 
 
@@ -281,7 +284,7 @@ async def test_many_writers_and_a_reader(dsn: str, conn: sync.Connection, table:
         is_last = False
         while not is_last:
             is_last = all(event.is_set() for event in over)
-            new = await incremental.read_new_async(table, pool, by="changed_in", state=state)
+            new = await incremental.read_new(table, pool, by="changed_in", state=state)
             state = new.state
             found = new.rows.to_pydict()
             seen += zip(found["id"], found["version"], strict=True)
@@ -312,8 +315,10 @@ def test_what_is_no_state_is_refused(conn: sync.Connection, table: str, tmp_path
 
 async def test_a_blocking_connection_is_refused(conn: sync.Connection, table: str) -> None:
     blocking: Any = conn
-    with pytest.raises(TypeError, match=r"of colonnade\.sync: read_new and iter_new take it"):
-        await incremental.read_new_async(table, blocking, by="changed_in")
+    with pytest.raises(
+        TypeError, match=r"of colonnade\.sync: read_new and iter_new of incremental\.sync take it"
+    ):
+        await incremental.read_new(table, blocking, by="changed_in")
 
 
 async def test_an_asynchronous_one_is_refused(dsn: str, table: str) -> None:
@@ -321,6 +326,8 @@ async def test_an_asynchronous_one_is_refused(dsn: str, table: str) -> None:
         other: Any
         async with pool.acquire() as connection:
             for other in (pool, connection):
-                for read in (incremental.read_new, incremental.iter_new):
-                    with pytest.raises(TypeError, match="read_new_async and iter_new_async take"):
+                for read in (incremental.sync.read_new, incremental.sync.iter_new):
+                    with pytest.raises(
+                        TypeError, match="read_new and iter_new of incremental take"
+                    ):
                         read(table, other, by="changed_in")

@@ -170,11 +170,11 @@ def test_new_rows(dsn: str, codec_format: str) -> None:
         break_codecs(link, codec_format)
         state = None
         for count in (9, 0):
-            rows, state = incremental.read_new(
+            rows, state = incremental.sync.read_new(
                 "of_days", link, by="changed_in", state=state, columns=["day"]
             )
             assert len(rows["day"]) == count
-        batches = incremental.iter_new("of_days", link, by="changed_in", columns=["day"])
+        batches = incremental.sync.iter_new("of_days", link, by="changed_in", columns=["day"])
         assert sum(len(batch["day"]) for batch in batches) == 9
         assert batches.state == state
 
@@ -184,11 +184,11 @@ async def test_new_rows_with_asyncio(dsn: str, codec_format: str) -> None:
     async with broken_pool(dsn, codec_format) as pool:
         state = None
         for count in (9, 0):
-            rows, state = await incremental.read_new_async(
+            rows, state = await incremental.read_new(
                 "of_days", pool, by="changed_in", state=state, columns=["day"]
             )
             assert len(rows["day"]) == count
-        batches = incremental.iter_new_async("of_days", pool, by="changed_in", columns=["day"])
+        batches = incremental.iter_new("of_days", pool, by="changed_in", columns=["day"])
         assert sum([len(batch["day"]) async for batch in batches]) == 9
 
 

@@ -48,8 +48,8 @@ DOORS: list[Callable[[sync.Connection, str], Any]] = [
     lambda conn, name: conn.copy_to_table(name, source=[b"1\n"]),
     lambda conn, name: conn.copy_from_table(name, output=lambda _: None),
     lambda conn, name: conn.prepare("SELECT 1", name=name),
-    lambda conn, name: incremental.read_new(name, conn, by="a"),
-    lambda conn, name: incremental.read_new(KEPT, conn, by=name),
+    lambda conn, name: incremental.sync.read_new(name, conn, by="a"),
+    lambda conn, name: incremental.sync.read_new(KEPT, conn, by=name),
     lambda _, name: incremental.tracking_sql(KEPT, by=name),
 ]
 

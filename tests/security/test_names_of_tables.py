@@ -56,9 +56,9 @@ async def test_parallel(dsn: str, table: str) -> None:
 
 
 async def test_incremental(dsn: str, table: str) -> None:
-    assert len(incremental.read_new(table, dsn, by="changed_in").rows) == 7
+    assert len(incremental.sync.read_new(table, dsn, by="changed_in").rows) == 7
     conn = await connect(dsn)
-    assert len((await incremental.read_new_async(table, conn, by="changed_in")).rows) == 7
+    assert len((await incremental.read_new(table, conn, by="changed_in")).rows) == 7
     await conn.close()
 
 

@@ -62,8 +62,7 @@ THEIRS: dict[str, dict[str, set[str]]] = {
         "sqlalchemy/_or_to_union_all.py": {"fetch parts.fetch"},
     },
     "the user's table; the arguments are texts that no codec sees": {
-        "incremental/reading.py": {"fetch_columns asked.sql", "iter_columns asked.sql"},
-        "incremental/reading_async.py": {
+        "incremental/_async/reading.py": {
             *("fetch_columns asked.sql", "iter_columns self._asked.sql"),
         },
     },

@@ -35,6 +35,7 @@ KEPT = {
     "colonnade/_driver/_async": "colonnade/_driver/_sync",
     "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
     "colonnade/jobs/_async": "colonnade/jobs/_sync",
+    "colonnade/incremental/_async": "colonnade/incremental/_sync",
 }
 MADE = {
     "tests/async": "tests/sync",
@@ -67,6 +68,7 @@ CODE = {
     "transport.asyncio": "transport.blocking",
     "supply.asyncio": "supply.threads",
     "gather.asyncio": "gather.threads",
+    "_loan.asyncio": "_loan.threads",
     "_tasks.asyncio": "_tasks.threads",
     "_tasks.hub_asyncio": "_tasks.hub_threads",
     # A pool's blocking `acquire` returns the connection itself.

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` for the module `face`.
 
-    `homes` maps each name to its module; a submodule maps to itself. A name that was loaded becomes
-    an ordinary attribute of `face`.
+    `homes` maps each name to its module; a submodule, and a face's `sync`, map to themselves. A
+    name that was loaded becomes an ordinary attribute of `face`.
     """
 
     def load(name: str) -> object:
@@ -24,7 +24,8 @@ def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
                 f"module {face!r} has no attribute {name!r}", name=name, obj=sys.modules[face]
             )
         module = import_module(home)
-        value = module if home == f"colonnade.{name}" else getattr(module, name)
+        is_module = home in {f"colonnade.{name}", f"{face}.sync"}
+        value = module if is_module else getattr(module, name)
         setattr(sys.modules[face], name, value)
         return value
 

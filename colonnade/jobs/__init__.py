@@ -18,6 +18,7 @@ from colonnade._words import lazy_names as _lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
+    from colonnade.jobs import sync
     from colonnade.jobs._async.batch import Batch
     from colonnade.jobs._async.consumer import Consumer
     from colonnade.jobs._async.listing import list_queues
@@ -64,6 +65,7 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
         "colonnade.jobs.tracing": "current_trace",
+        "colonnade.jobs.sync": "sync",
     }
 )
 
@@ -93,6 +95,7 @@ __all__ = [
     "queue_ddl",
     "remove_observer",
     "rights_ddl",
+    "sync",
 ]
 
 __getattr__ = _lazy_names.loader(__name__, _HOMES)

@@ -33,7 +33,7 @@ def of_arrow(table: pa.Table) -> colonnade.Columns:
     body, kind = sink.getvalue().to_pybytes(), "application/vnd.apache.arrow.stream"
     answer = httpx.Response(200, content=body, headers={"content-type": kind})
     with httpx.Client(transport=httpx.MockTransport(lambda _: answer)) as client:
-        return serve.read("http://server/table", client=client)
+        return serve.sync.read("http://server/table", client=client)
 
 
 class Name(str):

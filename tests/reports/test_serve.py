@@ -195,7 +195,7 @@ async def test_a_failed_arrow_stream_is_no_shorter_table(pool: colonnade.Pool) -
                 async for piece in response.aiter_raw():
                     data += piece
         with pytest.raises(IncompleteTableError, match="the server failed after"):
-            await serve.read_async("/", client=client)
+            await serve.read("/", client=client)
     with pytest.raises((OSError, pa.ArrowInvalid)):
         pa.ipc.open_stream(data).read_all()
 
@@ -214,8 +214,8 @@ async def test_a_stream_that_was_cut_anywhere() -> None:
     async with client_of(app) as client:
         for length in range(0, len(whole), 23):
             with pytest.raises(IncompleteTableError):
-                await serve.read_async(f"/{length}", client=client)
-        assert len(await serve.read_async(f"/{len(whole)}", client=client)) == 9
+                await serve.read(f"/{length}", client=client)
+        assert len(await serve.read(f"/{len(whole)}", client=client)) == 9
 
 
 async def test_a_compressed_stream_is_not_compressed_again(pool: colonnade.Pool) -> None:
@@ -329,7 +329,7 @@ async def test_a_bomb(encoding: str) -> None:
     assert len(body) < 100_000
     async with answering(body, (b"content-encoding", encoding.encode())) as address:
         with pytest.raises(FaultyTableError, match="more than 1000000 bytes"):
-            await serve.read_async(address, max_bytes=1_000_000)
+            await serve.read(address, max_bytes=1_000_000)
 
 
 @pytest.mark.parametrize("values", [128, 129, 200])
@@ -347,6 +347,6 @@ async def test_dictionaries_at_the_edge_of_their_keys(values: int) -> None:
         for first in (0, 1000)
     ]
     async with answering(stream(batches)) as address:
-        columns = await serve.read_async(address)
+        columns = await serve.read(address)
     expected = [*range(values), *range(1000, 1000 + values)]
     assert pa.table(columns)["a"].to_pylist() == expected

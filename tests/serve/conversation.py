@@ -60,7 +60,7 @@ class Conversation:
     def read(self, case: str) -> colonnade.Columns:
         """Read a table."""
         with self.client() as client:
-            return serve.read(self.url(case), client=client)
+            return serve.sync.read(self.url(case), client=client)
 
     def request(self, case: str, method: str = "GET", **headers: str) -> Received:
         """Send a request, and take all that comes."""

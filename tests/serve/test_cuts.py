@@ -71,20 +71,20 @@ async def test_a_cut_at_and_within_every_message() -> None:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         for _ in cuts:
             with pytest.raises(IncompleteTableError):
-                await serve.read_async(url, client=client)
+                await serve.read(url, client=client)
     assert next(served, None) is None
 
 
 async def test_a_whole_body_is_read() -> None:
     async with answering(HEAD + b"\r\n" + STREAM.data, b"") as url:
-        assert len(await serve.read_async(url)) == 300
-        assert len(await asyncio.to_thread(serve.read, url)) == 300
+        assert len(await serve.read(url)) == 300
+        assert len(await asyncio.to_thread(serve.sync.read, url)) == 300
 
 
 async def test_headers_without_an_end() -> None:
     async with answering(HEAD, b"x: " + b"y" * 1000 + b"\r\n") as url:
         with pytest.raises(httpx.RemoteProtocolError):
-            await serve.read_async(url)
+            await serve.read(url)
 
 
 async def test_a_body_that_stops_is_given_up() -> None:
@@ -92,7 +92,7 @@ async def test_a_body_that_stops_is_given_up() -> None:
         HEAD + b"content-length: 999999999999\r\n\r\n" + STREAM.data[:-20], b""
     ) as url:
         with pytest.raises(IncompleteTableError):
-            await serve.read_async(url)
+            await serve.read(url)
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"\r\n" + STREAM.data[:-20])
@@ -104,7 +104,7 @@ async def test_a_body_that_stops_is_given_up() -> None:
     async with server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         with pytest.raises(IncompleteTableError, match="connection was lost"):
-            await serve.read_async(url, timeout=0.2)
+            await serve.read(url, timeout=0.2)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ async def test_a_body_that_stops_is_given_up() -> None:
 async def test_a_body_without_an_end_that_is_no_table(body: bytes) -> None:
     async with answering(HEAD + b"\r\n", body) as url:
         with pytest.raises(FaultyTableError):
-            await serve.read_async(url)
+            await serve.read(url)
 
 
 async def test_a_status_of_success_with_another_type() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/problem+json\r\n\r\n"
     async with answering(head, b"{}") as url:
         with pytest.raises(FaultyTableError, match=r"application/problem\+json"):
-            await serve.read_async(url)
+            await serve.read(url)
 
 
 @pytest.mark.parametrize("status", [b"500 Oops", b"404 Gone"])
@@ -134,36 +134,36 @@ async def test_a_problem_without_an_end(status: bytes) -> None:
     head = b"HTTP/1.1 " + status + b"\r\ncontent-type: application/problem+json\r\n\r\n"
     async with answering(head, b'{"detail": "' + b"x" * 10_000) as url, asyncio.timeout(20):
         with pytest.raises(httpx.HTTPStatusError):
-            await serve.read_async(url)
+            await serve.read(url)
         with pytest.raises(httpx.HTTPStatusError):
-            await asyncio.to_thread(serve.read, url)
+            await asyncio.to_thread(serve.sync.read, url)
 
 
 async def test_a_redirect_is_not_followed_unasked() -> None:
     head = b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"
     async with answering(head, b"") as url:
         with pytest.raises(httpx.HTTPStatusError, match="302"):
-            await serve.read_async(url)
+            await serve.read(url)
 
 
 async def test_a_compressed_body_is_read_and_a_bomb_of_bombs_refused() -> None:
     one = gzip.compress(STREAM.data)
     async with answering(HEAD + b"content-encoding: gzip\r\n\r\n" + one, b"") as url:
-        assert len(await serve.read_async(url)) == 300
+        assert len(await serve.read(url)) == 300
     bomb = gzip.compress(gzip.compress(bytes(1 << 26)))
     async with answering(HEAD + b"content-encoding: gzip, gzip\r\n\r\n" + bomb, b"") as url:
         with pytest.raises(FaultyTableError, match="gzip, gzip"):
-            await serve.read_async(url)
+            await serve.read(url)
 
 
 async def test_a_table_of_more_bytes_than_the_caller_wants() -> None:
     async with answering(HEAD + b"\r\n" + STREAM.data, b"") as url:
-        assert len(await serve.read_async(url, max_bytes=1 << 20)) == 300
+        assert len(await serve.read(url, max_bytes=1 << 20)) == 300
         with pytest.raises(
             FaultyTableError, match="more than 100 bytes: its schema and 0 rows in 0 batches take 0"
         ):
-            await serve.read_async(url, max_bytes=100)
+            await serve.read(url, max_bytes=100)
         with pytest.raises(FaultyTableError, match="more than 100 bytes"):
-            await asyncio.to_thread(serve.read, url, max_bytes=100)
+            await asyncio.to_thread(serve.sync.read, url, max_bytes=100)
         with pytest.raises(ValueError, match="max_bytes must be"):
-            await serve.read_async(url, max_bytes=0)
+            await serve.read(url, max_bytes=0)

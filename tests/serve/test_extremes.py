@@ -78,7 +78,7 @@ async def test_every_format_takes_every_shape(pool: colonnade.Pool, shape: str) 
                 is_known = {"parquet": columns > 0, "ndjson": rows > 0}.get(name, True)
                 expected = (rows, columns) if is_known else (0, 0)
                 assert shape_of(response, name) == expected, name
-        table = await serve.read_async(str(client.base_url), client=client)
+        table = await serve.read(str(client.base_url), client=client)
         assert table.shape == (rows, columns)
 
 

@@ -36,7 +36,7 @@ def stream(batches: Sequence[pa.RecordBatch], metadata: bytes = b"") -> bytes:
 
 async def read(data: bytes, **options: Any) -> Columns:
     async with answering(HEAD, data) as url:
-        return await serve.read_async(url, **options)
+        return await serve.read(url, **options)
 
 
 async def test_metadata_count_and_are_not_kept() -> None:
@@ -57,8 +57,8 @@ async def test_batches_of_nulls_count() -> None:
     async with answering(HEAD + b"content-encoding: gzip\r\n", data) as url:
         for bytes_max in (1, 5_000_000):
             with pytest.raises(FaultyTableError, match=f"more than {bytes_max} bytes"):
-                await serve.read_async(url, max_bytes=bytes_max)
-        assert len(await serve.read_async(url, max_bytes=50_000_000)) == 20_000
+                await serve.read(url, max_bytes=bytes_max)
+        assert len(await serve.read(url, max_bytes=50_000_000)) == 20_000
 
 
 async def test_rows_of_no_bytes_count() -> None:

@@ -149,7 +149,7 @@ async def test_fastapi_has_its_tasks_dependencies_and_documents(
         return for_starlette.TableResponse(table)
 
     async with client_of(app) as client:
-        read = await serve.read_async("/table", client=client)
+        read = await serve.read("/table", client=client)
         documents = (await client.get("/openapi.json")).json()
     assert len(read) == 3
     assert sorted(done) == ["dependency", "task"]
@@ -180,7 +180,7 @@ async def test_litestar_documents_a_table(columns: colonnade.Columns) -> None:
         return serve.TableResponse(columns)
 
     async with client_of(litestar.Litestar([table])) as client:
-        read = await serve.read_async("/table", client=client)
+        read = await serve.read("/table", client=client)
         documents = await client.get("/schema/openapi.json")
     assert len(read) == 3
     assert "/table" in documents.json()["paths"]

@@ -82,12 +82,12 @@ async def test_an_answer_is_refused(name: str) -> None:
     head, body, error, message = REFUSED[name]
     async with answering(head, body) as url:
         with pytest.raises(error, match=message) as caught:
-            await serve.read_async(url, max_bytes=20_000)
+            await serve.read(url, max_bytes=20_000)
         assert str(caught.value).isprintable()
         with pytest.raises(error):
-            await asyncio.to_thread(serve.read, url, max_bytes=20_000)
+            await asyncio.to_thread(serve.sync.read, url, max_bytes=20_000)
 
 
 async def test_the_whole_table_is_taken() -> None:
     async with answering(b"200 OK\r\n" + TYPE + of_length(TABLE), TABLE) as url:
-        assert len(await serve.read_async(url)) == 300
+        assert len(await serve.read(url)) == 300

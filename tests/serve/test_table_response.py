@@ -54,7 +54,7 @@ async def read_back(table: pa.Table) -> colonnade.Columns:
         await send({"type": "http.response.body", "body": sink.getvalue()})
 
     async with client_of(app) as client:
-        return await serve.read_async("/", client=client)
+        return await serve.read("/", client=client)
 
 
 async def test_columns_are_a_whole_answer(pool: colonnade.Pool) -> None:
@@ -78,7 +78,7 @@ async def test_a_stream_is_sent_batch_by_batch(pool: colonnade.Pool, codec: str)
         assert response.headers.get("content-encoding") == (None if codec == "none" else "identity")
         batches = list(pa.ipc.open_stream(response.content))
         assert [batch.num_rows for batch in batches] == [999] * 5 + [5, 0]
-        columns = await serve.read_async(str(client.base_url), client=client, codec=codec)
+        columns = await serve.read(str(client.base_url), client=client, codec=codec)
     assert pa.table(columns).equals(table_of(response))
     assert pool.get_idle_size() == pool.get_size()
 
@@ -95,7 +95,7 @@ async def test_large_columns_are_split(pool: colonnade.Pool) -> None:
 async def test_a_result_without_rows_has_its_columns(pool: colonnade.Pool) -> None:
     app = serve.TableResponse(lambda: pool.iter_columns(ROWS, 0))
     async with client_of(app) as client:
-        columns = await serve.read_async(str(client.base_url), client=client)
+        columns = await serve.read(str(client.base_url), client=client)
     assert columns.names == ("number", "text")
     assert len(columns) == 0
 
@@ -107,7 +107,7 @@ async def test_a_coroutine_function_begins_the_query(pool: colonnade.Pool, is_li
         return [columns, columns] if is_list else columns
 
     async with client_of(serve.TableResponse(begin)) as client:
-        columns = await serve.read_async(str(client.base_url), client=client)
+        columns = await serve.read(str(client.base_url), client=client)
     assert columns["number"].tolist() == [1, 2, 3] * (2 if is_list else 1)
 
 
@@ -372,7 +372,7 @@ async def test_an_error_amid_the_rows_is_seen(pool: colonnade.Pool) -> None:
         with pytest.raises(
             colonnade.errors.IncompleteTableError, match=r"failed after [1-9]0000 rows"
         ):
-            await serve.read_async(str(client.base_url), client=client)
+            await serve.read(str(client.base_url), client=client)
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.get("/")
     assert pool.get_idle_size() == pool.get_size()
@@ -412,15 +412,15 @@ async def test_a_reader_names_what_it_got(pool: colonnade.Pool) -> None:
 
     async with client_of(page) as client:
         with pytest.raises(colonnade.errors.FaultyTableError, match="text/html instead of"):
-            await serve.read_async(str(client.base_url), client=client)
+            await serve.read(str(client.base_url), client=client)
     app = serve.TableResponse(lambda: pool.iter_columns("SELECT $1::int", "x"))
     async with client_of(app) as client:
         with pytest.raises(httpx2.HTTPStatusError, match="400 Bad Request: "):
-            await serve.read_async(str(client.base_url), client=client)
+            await serve.read(str(client.base_url), client=client)
         with pytest.raises(httpx.HTTPStatusError, match="400 Bad Request: "):
-            await asyncio.to_thread(serve.read, str(client.base_url))
+            await asyncio.to_thread(serve.sync.read, str(client.base_url))
         with pytest.raises(ValueError, match="codec must be one of none, zstd, lz4"):
-            await serve.read_async(str(client.base_url), client=client, codec="gzip")
+            await serve.read(str(client.base_url), client=client, codec="gzip")
 
 
 async def test_the_module_for_browsers_is_served() -> None:

@@ -76,7 +76,7 @@ async def test_analytics_and_an_export_are_tables(
         found = await response.json()
     assert found["rows"] > 0
     assert sum(found["columns"]["flights"]) < FLIGHTS
-    table = await serve.read_async(f"{service.address}/export")
+    table = await serve.read(f"{service.address}/export")
     assert len(table) == FLIGHTS
 
 

@@ -85,7 +85,7 @@ async def ask(service: Service, *paths: str) -> None:
 
 
 async def read(service: Service, name: str) -> colonnade.Columns:
-    return await serve.read_async(f"{service.address}/live/tables/{name}")
+    return await serve.read(f"{service.address}/live/tables/{name}")
 
 
 async def test_its_files_and_tables(service: Service) -> None:

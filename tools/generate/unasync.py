@@ -36,6 +36,7 @@ KEPT = {
     "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
     "colonnade/jobs/_async": "colonnade/jobs/_sync",
     "colonnade/incremental/_async": "colonnade/incremental/_sync",
+    "colonnade/serve/_async": "colonnade/serve/_sync",
 }
 MADE = {
     "tests/async": "tests/sync",
@@ -71,6 +72,10 @@ CODE = {
     "_loan.asyncio": "_loan.threads",
     "_tasks.asyncio": "_tasks.threads",
     "_tasks.hub_asyncio": "_tasks.hub_threads",
+    # httpx's names.
+    "AsyncClient": "Client",
+    "aiter_bytes": "iter_bytes",
+    "aread": "read",
     # A pool's blocking `acquire` returns the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
     "PoolAcquireContext(self, self._lent, timeout, priority)": "self._lent(timeout, priority)",

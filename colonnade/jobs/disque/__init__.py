@@ -11,6 +11,7 @@ from colonnade._words import lazy_names as _lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
+    from colonnade.jobs.disque import sync
     from colonnade.jobs.disque._async.client import Disque
     from colonnade.jobs.disque.errors import (
         AlreadyAckedError,
@@ -48,6 +49,7 @@ _HOMES = _lazy_names.homes_of(
         ),
         "colonnade.jobs.disque.rolling_counter": "RollingCounter",
         "colonnade.jobs.disque.values": "Hello Job JobInfo NodeInfo Page QueueStats",
+        "colonnade.jobs.disque.sync": "sync",
     }
 )
 
@@ -80,6 +82,7 @@ __all__ = [
     "ServerError",
     "TooLateError",
     "UnsupportedCommandError",
+    "sync",
 ]
 
 __getattr__ = _lazy_names.loader(__name__, _HOMES)

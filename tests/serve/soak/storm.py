@@ -75,7 +75,7 @@ class _Export:
 
 
 async def run(dsn: str, tries: int, seed: int) -> Books:
-    """Read that many tables, by `serve.read_async` and by raw sockets, and check what is left."""
+    """Read that many tables, by `serve.read` and by raw sockets, and check what is left."""
     loop = asyncio.get_running_loop()
     books = Books()
     loop.set_exception_handler(
@@ -143,7 +143,7 @@ async def _read_many(left: Any, chance: random.Random, port: int, books: Books) 
 async def _by_colonnade(url: str, rows: int) -> str:
     try:
         async with httpx2.AsyncClient(timeout=20, verify=UNUSED_TLS) as client:
-            columns = await serve.read_async(url, client=client)
+            columns = await serve.read(url, client=client)
     except IncompleteTableError:
         return "incomplete"
     except httpx2.TransportError:

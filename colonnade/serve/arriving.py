@@ -1,4 +1,4 @@
-"""Reads tables over HTTP, and refuses those that are not complete."""
+"""The response of a server whose table is read: what is asked, and what is refused."""
 
 from __future__ import annotations
 
@@ -29,99 +29,7 @@ _PROBLEM_BYTES_MAX = 1 << 16
 _TOLD_LENGTH_MAX = 500
 
 
-def read(
-    url: str,
-    *,
-    client: Any = None,
-    method: str = "GET",
-    codec: str | None = None,
-    max_bytes: int | None = None,
-    headers: Mapping[str, str] | None = None,
-    **options: Any,
-) -> Columns:
-    """Request a table, and return it when all of it has arrived.
-
-    `client` is an ``httpx.Client``, which is not closed; without one, a client is made for this
-    request. `codec`, "zstd" or "lz4", asks the server to compress the table. `max_bytes` is the
-    most memory that the table may take: the bytes that arrive, decompressed and at least one for
-    each value, and a fixed price for each message and its columns. With None, the server decides.
-    `options` are those of ``client.stream``, for example `params`, `json` and `timeout`.
-
-    Raises IncompleteTableError if the table was cut, or if its server failed, also where it stops
-    between two batches, which other readers do not notice. Raises FaultyTableError if the bytes are
-    not a table, or one that columns cannot hold, or one of more than `max_bytes`, before the excess
-    arrives. Any other status than 2xx is httpx's HTTPStatusError, with the text of the server's
-    problem document. Errors of the network are httpx's own, those while the table arrives
-    IncompleteTableError.
-    """
-    if client is None:
-        httpx = _library()
-        with httpx.Client() as own:
-            return read(
-                url,
-                client=own,
-                method=method,
-                codec=codec,
-                max_bytes=max_bytes,
-                headers=headers,
-                **options,
-            )
-    asked = _asked(headers, codec)
-    table = _Table(max_bytes)
-    with client.stream(method, url, headers=asked, **options) as response:
-        if not response.is_success:
-            if _is_short(response):
-                response.read()
-            raise _refused(response)
-        _check_is_table(response)
-        try:
-            for data in response.iter_bytes():
-                table.push(data)
-        except _arrival_errors(response) as error:
-            raise table.broken(error) from error
-    return table.finish()
-
-
-async def read_async(
-    url: str,
-    *,
-    client: Any = None,
-    method: str = "GET",
-    codec: str | None = None,
-    max_bytes: int | None = None,
-    headers: Mapping[str, str] | None = None,
-    **options: Any,
-) -> Columns:
-    """As `read`, with an ``httpx.AsyncClient``."""
-    if client is None:
-        httpx = _library()
-        async with httpx.AsyncClient() as own:
-            return await read_async(
-                url,
-                client=own,
-                method=method,
-                codec=codec,
-                max_bytes=max_bytes,
-                headers=headers,
-                **options,
-            )
-    asked = _asked(headers, codec)
-    table = _Table(max_bytes)
-    async with client.stream(method, url, headers=asked, **options) as response:
-        if not response.is_success:
-            if _is_short(response):
-                await response.aread()
-            raise _refused(response)
-        _check_is_table(response)
-        try:
-            async for data in response.aiter_bytes():
-                table.push(data)
-        except _arrival_errors(response) as error:
-            raise table.broken(error) from error
-    return table.finish()
-
-
-class _Table:
+class Table:
     """The batches of a response so far."""
 
     def __init__(self, max_bytes: int | None) -> None:
@@ -154,7 +62,8 @@ class _Table:
         return IncompleteTableError(f"the connection was lost after {rows} rows: {error}")
 
 
-def _check_is_table(response: Any) -> None:
+def check_is_table(response: Any) -> None:
+    """Raise FaultyTableError for a response that is no table, or in an unknown encoding."""
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != _MEDIA_TYPE:
         raise FaultyTableError(
@@ -168,7 +77,8 @@ def _check_is_table(response: Any) -> None:
         )
 
 
-def _asked(headers: Mapping[str, str] | None, codec: str | None) -> dict[str, str]:
+def asked_headers(headers: Mapping[str, str] | None, codec: str | None) -> dict[str, str]:
+    """The headers of the request; the caller's own win."""
     accept = _MEDIA_TYPE
     if codec is not None:
         known = next(form.parameters["codecs"] for form in STREAMS if form.name == "arrow")
@@ -184,7 +94,7 @@ def _is_encoding_known(response: Any) -> bool:
     return encoding in _ENCODINGS
 
 
-def _is_short(response: Any) -> bool:
+def is_short(response: Any) -> bool:
     """Whether the whole body can be read at once, whatever the server sends."""
     length = response.headers.get("content-length", "")
     return (
@@ -195,11 +105,11 @@ def _is_short(response: Any) -> bool:
     )
 
 
-def _refused(response: Any) -> Exception:
+def refusal(response: Any) -> Exception:
     """The exception for a status that is not 2xx."""
     text = f"the server answered {response.status_code} {_printable(response.reason_phrase)}"
     try:
-        detail = json.loads(response.content)["detail"] if _is_short(response) else None
+        detail = json.loads(response.content)["detail"] if is_short(response) else None
     except (ValueError, KeyError, TypeError, RecursionError):
         detail = None
     if isinstance(detail, str):
@@ -214,7 +124,7 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
-def _arrival_errors(response: Any) -> tuple[type[Exception], ...]:
+def arrival_errors(response: Any) -> tuple[type[Exception], ...]:
     """The errors of httpx while a body arrives."""
     library = _library_of(response)
     return library.TransportError, library.DecodingError
@@ -225,7 +135,8 @@ def _library_of(response: Any) -> Any:
     return importlib.import_module(type(response).__module__.partition(".")[0])
 
 
-def _library() -> Any:
+def http_library() -> Any:
+    """The installed package of httpx's classes. Raises InterfaceError if there is none."""
     for name in _LIBRARIES:
         try:
             return importlib.import_module(name)

@@ -1,0 +1,1 @@
+"""Reading over asyncio, from which the blocking `_sync` is generated."""

@@ -120,7 +120,7 @@ def _processors() -> int:
 
 
 def _reader(table: str, dsn: str, count: int) -> Callable[[], object]:
-    return lambda: parallel.read(table, dsn, connections=count)
+    return lambda: parallel.sync.read(table, dsn, connections=count)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
-    from colonnade.parallel.plans import Plan
+    from colonnade.parallel.plans import Partitions
     from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
@@ -76,7 +76,9 @@ def read(
     return from_plan(made, dtypes=dtypes, decimals=decimals)
 
 
-def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals | None = None) -> Any:
+def from_plan(
+    made: Partitions, *, dtypes: Dtypes = "nullable", decimals: Decimals | None = None
+) -> Any:
     """A `dask.dataframe.DataFrame` over the partitions of a plan, like that of `read`.
 
     It can be computed until the owner of the plan closes it.
@@ -89,7 +91,7 @@ def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals | N
 class _Reader:
     """Reads a partition in a worker. In the process that created it, it keeps the snapshot."""
 
-    def __init__(self, kept: Plan | None, dtypes: Dtypes, decimals: Decimals | None) -> None:
+    def __init__(self, kept: Partitions | None, dtypes: Dtypes, decimals: Decimals | None) -> None:
         self._kept = kept
         self._dtypes: Dtypes = dtypes
         self._decimals: Decimals | None = decimals

@@ -27,7 +27,7 @@ from colonnade.parallel.cuts import (
     sampled,
 )
 from colonnade.parallel.partition import Partition, PartitionField, Source
-from colonnade.parallel.plans import Plan, close
+from colonnade.parallel.plans import Plan, Planned, close
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,30 +55,7 @@ def plan(
     infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Split a table or a query into partitions that several workers can read at the same time.
-
-    A text that is a name, such as `flights` or `public."Flights"`, is a table; any other is a query
-    whose `$1`, `$2`, ... take the values of `args`. There are `parts` partitions, or fewer for
-    little data; every row is in exactly one.
-
-    A table is split by the physical positions of its rows, unless `partition_by` names a column. A
-    query needs one. It is split either into parts of about the same number of rows
-    (`cuts="quantile"`, which runs the query once more, or reads a sample of a large table), or into
-    steps of equal width between minimum and maximum (`cuts="range"`, for numbers, dates and
-    timestamps). Rows whose key is NULL are in the last partition.
-
-    All partitions see one snapshot, which the plan exports and keeps until it is closed: they see
-    the database at one moment, whatever is written meanwhile. `snapshot` may be the name of a
-    snapshot that another session has exported and keeps. With None there is no snapshot: each
-    partition sees the database when it is read, and a row that moves between two of them is read
-    twice or never.
-
-    `schema` and `infinity` are as in `fetch_columns`; `connect_options` are further arguments of
-    `colonnade.sync.connect`, for the plan and for the partitions.
-
-    Raises InterfaceError if it cannot be split in this way, or if its rows may differ each time it
-    runs (LIMIT, DISTINCT ON, `now()`, volatile functions), and the server's errors for the query.
-    """
+    """As `colonnade.parallel.plan`, without `await`."""
     request = Request(
         table_or_query,
         dsn,
@@ -91,7 +68,7 @@ def plan(
         infinity=infinity,
         connect_options=connect_options,
     )
-    return request.plan(request.source.connect())
+    return Plan(*request.plan(request.source.connect()))
 
 
 class Request:
@@ -132,8 +109,8 @@ class Request:
         self._cutting = _Cutting(is_named, parts, partition_by, cuts)
         self._snapshot = snapshot
 
-    def plan(self, connection: sync.Connection) -> Plan:
-        """The plan, which owns the connection from now on."""
+    def plan(self, connection: sync.Connection) -> Planned:
+        """What a plan is made of; it owns the connection from now on."""
         source = self.source
         try:
             if self._cutting.is_table:
@@ -182,7 +159,7 @@ class _Cutting:
 
 def _planned(
     connection: sync.Connection, source: Source, cutting: _Cutting, snapshot: Snapshot
-) -> Plan:
+) -> Planned:
     if snapshot is None:
         made = _made(connection, source, cutting)
         connection.close()
@@ -214,7 +191,7 @@ def _exported(connection: sync.Connection) -> str:
 
 def _made(
     connection: sync.Connection, source: Source, cutting: _Cutting
-) -> Callable[[sync.Connection | None], Plan]:
+) -> Callable[[sync.Connection | None], Planned]:
     # After this read, the table's rows keep their positions until the transaction ends.
     empty = connection.fetch_columns(
         f"SELECT * FROM {source.relation} LIMIT 0",
@@ -236,7 +213,7 @@ def _made(
         for number, condition in enumerate(conditions)
     ]
     # Without a snapshot, rows may come and go between the count and the parts.
-    return functools.partial(Plan, partitions, empty, counted if source.snapshot else None)
+    return functools.partial(Planned, partitions, empty, counted if source.snapshot else None)
 
 
 def _fields(empty: Columns) -> tuple[PartitionField, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, NamedTuple, Self, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 _CLOSE_SECONDS_MAX = 5.0
 
 
-class Plan:
-    """The partitions of a table or query; `colonnade.parallel.plan` creates it.
+class Planned(NamedTuple):
+    """The arguments of either colour's plan."""
 
-    A sequence of `Partition`. Its own connection keeps their snapshot until the plan is closed:
-    close it, or leave its `with` block, after all of them have been read.
-    """
+    partitions: Sequence[Partition]
+    empty: Columns
+    counted: int | None
+    coordinator: sync.Connection | None
+
+
+class Partitions:
+    """What a plan has in both colours: a sequence of `Partition`, and their snapshot."""
 
     def __init__(
         self,
@@ -68,6 +73,19 @@ class Plan:
         """The partitions, in order."""
         return iter(self._partitions)
 
+    def __repr__(self) -> str:
+        """The number of partitions, and whether the snapshot is kept."""
+        state = "open" if self._finalizer.alive else "closed"
+        return f"<{type(self).__name__} of {len(self)} partitions, {state}>"
+
+
+class Plan(Partitions):
+    """The partitions of a table or query; `colonnade.parallel.sync.plan` creates it.
+
+    A sequence of `Partition`. Its own connection keeps their snapshot until the plan is closed:
+    close it, or leave its `with` block, after all of them have been read.
+    """
+
     def __enter__(self) -> Self:
         """The plan itself."""
         return self
@@ -84,11 +102,6 @@ class Plan:
     def close(self) -> None:
         """Release the snapshot: reading a partition afterwards raises InterfaceError."""
         self._finalizer()
-
-    def __repr__(self) -> str:
-        """The number of partitions, and whether the snapshot is kept."""
-        state = "open" if self._finalizer.alive else "closed"
-        return f"<{type(self).__name__} of {len(self)} partitions, {state}>"
 
 
 def close(coordinator: sync.Connection | None) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
-    from colonnade.parallel.plans import Plan
+    from colonnade.parallel.plans import Partitions
     from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
@@ -71,7 +71,7 @@ def read(
         raise
 
 
-def from_plan(made: Plan) -> Any:
+def from_plan(made: Partitions) -> Any:
     """A `ray.data.Dataset` over the partitions of a plan, like that of `read`.
 
     It can be read until the owner of the plan closes it.
@@ -81,7 +81,7 @@ def from_plan(made: Plan) -> Any:
     return data.read_datasource(_datasource(data, made), override_num_blocks=len(made))
 
 
-def _check_scales(made: Plan) -> None:
+def _check_scales(made: Partitions) -> None:
     schema = made[0].source.schema
     # A schema that is not a dictionary is complete, with a type for every column.
     named = {field.name for field in made.schema} if schema is not None else set()
@@ -97,14 +97,14 @@ def _check_scales(made: Plan) -> None:
 class _Kept:
     """The plan, kept as long as its datasource; in another process it is None."""
 
-    def __init__(self, made: Plan | None) -> None:
+    def __init__(self, made: Partitions | None) -> None:
         self._made = made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Kept, (None,)
 
 
-def _datasource(data: Any, made: Plan) -> Any:
+def _datasource(data: Any, made: Partitions) -> Any:
     """Ray's source of read tasks.
 
     A function makes the class, so that Ray is imported only when used.

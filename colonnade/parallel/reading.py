@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from typing import TYPE_CHECKING, Any
@@ -10,25 +9,21 @@ from typing import TYPE_CHECKING, Any
 from colonnade import Columns
 from colonnade._words.arguments import check_count, check_switch
 from colonnade.errors import InterfaceError
+from colonnade.parallel.calls import TELL_AGAIN_SECONDS, Call, Stopped
 from colonnade.parallel.planning import Request
+from colonnade.parallel.plans import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from colonnade import sync
     from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
-    from colonnade.parallel.plans import Plan
     from colonnade.types import Infinity
 
 # Partitions per connection: a connection with small ones reads more of them.
 _PARTS_EACH = 2
-
-# The interval for repeating cancel requests: a query may have begun since the last one.
-_TELL_AGAIN_SECONDS = 0.05
-
-_CANCEL_SECONDS_MAX = 5.0
 
 
 def read(
@@ -46,12 +41,7 @@ def read(
     infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Columns:
-    """Read a table or query over several connections at the same time, as `Columns`.
-
-    The rows are those of a single read. With `ordered`, they are in physical order, or sorted by
-    `partition_by`, NULL last; without it, in the order in which partitions finish. `parts`
-    partitions are read by `connections` threads; None means two for each. The other parameters are
-    those of `plan`.
+    """As `colonnade.parallel.read`, without `await`.
 
     If one thread fails, or at Ctrl-C, the queries of the others are cancelled, and the call ends
     after all connections are closed. Raises the first error.
@@ -89,11 +79,7 @@ def _check_rows(found: Plan, rows: int) -> None:
         )
 
 
-class Stopped(Exception):
-    """`Reading.end` was called."""
-
-
-class Reading:
+class Reading(Call):
     """One call of `read`."""
 
     def __init__(
@@ -101,41 +87,28 @@ class Reading:
     ) -> None:
         check_count("connections", connections)
         check_switch("ordered", ordered)
+        super().__init__()
         self._request = Request(table_or_query, dsn, **options)
         self._connections = connections
         self._ordered = ordered
         self._todo: queue.SimpleQueue[Partition] = queue.SimpleQueue()
         self._told: queue.SimpleQueue[tuple[int, Columns] | BaseException] = queue.SimpleQueue()
-        self._is_stopped = threading.Event()
-        self._has_ended = threading.Event()
-        # The connection of each thread.
-        self._at_work: dict[int, sync.Connection] = {}
 
     def end(self) -> None:
-        """End it from another thread, and wait: `run` raises `Stopped`, or its query's end."""
-        self._is_stopped.set()
+        """End it from another thread, and wait."""
         self._told.put(Stopped())
-        self.cancel()
-        while not self._has_ended.wait(_TELL_AGAIN_SECONDS):
-            self.cancel()
-
-    def cancel(self) -> None:
-        """Cancel the running queries, even if the server has no free connection."""
-        for connection in tuple(self._at_work.values()):
-            # A failed request is repeated.
-            with contextlib.suppress(OSError):
-                connection.cancel(timeout=_CANCEL_SECONDS_MAX)
+        super().end()
 
     def run(self) -> Columns:
         """Read all partitions, and return their rows; once."""
         try:
             coordinator = self._request.source.connect()
-            with self._working(coordinator):
-                found = self._request.plan(coordinator)
+            with self.working(coordinator):
+                found = Plan(*self._request.plan(coordinator))
             with found:
                 return self._run(found)
         finally:
-            self._has_ended.set()
+            self.has_ended.set()
 
     def _run(self, found: Plan) -> Columns:
         for partition in found:
@@ -149,7 +122,7 @@ class Reading:
                 thread.start()
             parts = [self._next() for _ in found]
         except BaseException:
-            self._is_stopped.set()
+            self.is_stopped.set()
             self._end(threads)
             raise
         for thread in threads:
@@ -158,16 +131,6 @@ class Reading:
         if self._ordered:
             parts.sort(key=lambda part: part[0])
         return Columns.concat([columns for _, columns in parts])
-
-    @contextlib.contextmanager
-    def _working(self, connection: sync.Connection) -> Generator[None, None, None]:
-        """A block in which this thread uses a connection, which can be cancelled."""
-        thread = threading.get_ident()
-        self._at_work[thread] = connection
-        try:
-            yield
-        finally:
-            del self._at_work[thread]
 
     def _next(self) -> tuple[int, Columns]:
         told = self._told.get()
@@ -182,14 +145,14 @@ class Reading:
             with (
                 source.connect() as connection,
                 source.within(connection),
-                self._working(connection),
+                self.working(connection),
             ):
                 self._read_all(connection)
         except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
             self._told.put(error)
 
     def _read_all(self, connection: sync.Connection) -> None:
-        while not self._is_stopped.is_set():
+        while not self.is_stopped.is_set():
             try:
                 partition = self._todo.get_nowait()
             except queue.Empty:
@@ -200,4 +163,4 @@ class Reading:
         """Cancel the running queries, and wait for the threads."""
         while alive := [thread for thread in threads if thread.is_alive()]:
             self.cancel()
-            alive[0].join(_TELL_AGAIN_SECONDS)
+            alive[0].join(TELL_AGAIN_SECONDS)

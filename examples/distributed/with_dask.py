@@ -22,7 +22,7 @@ def main(dsn: str, client: Any) -> None:
     """Add up the orders of each country, and compare."""
     expected = prepared(dsn)
     # The block ends the snapshot; without it, the server could not remove dead rows meanwhile.
-    with parallel.plan("orders", dsn, parts=PARTS) as plan:
+    with parallel.sync.plan("orders", dsn, parts=PARTS) as plan:
         frame = colonnade.parallel.dask.from_plan(plan)
         print(f"{frame.npartitions} partitions, columns {', '.join(frame.columns)}")
         # Both at once; the workers read these two columns of four.

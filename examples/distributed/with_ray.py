@@ -31,7 +31,7 @@ def main(dsn: str) -> None:
     """Add up the orders of each country, and compare."""
     expected = prepared(dsn)
     # The block ends the snapshot, which Ray's datasets would keep until it is shut down.
-    with parallel.plan("orders", dsn, parts=PARTS) as plan:
+    with parallel.sync.plan("orders", dsn, parts=PARTS) as plan:
         dataset = colonnade.parallel.ray.from_plan(plan)
         # Each block becomes a few rows where it was read; those alone travel.
         partial: Any = dataset.map_batches(by_country, batch_format="pyarrow", batch_size=None)

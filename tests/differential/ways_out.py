@@ -90,13 +90,13 @@ def frame(**options: Any) -> Way:
 
 
 def parallel(world: World, subject: Subject, tables: Tables) -> None:
-    found = parallel_reads.read(query(tables), subject.dsn, parts=2, partition_by="n")
+    found = parallel_reads.sync.read(query(tables), subject.dsn, parts=2, partition_by="n")
     keep_columns(world, tables, found)
 
 
 def by_value(world: World, subject: Subject, tables: Tables) -> None:
     """As `parallel`, cut by the value itself."""
-    with parallel_reads.plan(query(tables), subject.dsn, parts=3, partition_by="v") as plan:
+    with parallel_reads.sync.plan(query(tables), subject.dsn, parts=3, partition_by="v") as plan:
         for part in plan:
             # The worker has other settings than the planner.
             keep_columns(world, tables, part.read_on(world.subject("neutral").core))

@@ -61,10 +61,10 @@ def made(dsn: str) -> Iterator[None]:
 )
 def test_refused_with_the_reason(dsn: str, query: str, why: str) -> None:
     with pytest.raises(InterfaceError, match=f"each part would run.*{why}") as caught:
-        parallel.read(query, dsn, partition_by="id")
+        parallel.sync.read(query, dsn, partition_by="id")
     assert "CREATE TABLE" in str(caught.value.hint)
     # One part is a single read.
-    parallel.read(query, dsn, partition_by="id", parts=1)
+    parallel.sync.read(query, dsn, partition_by="id", parts=1)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_refused_with_the_reason(dsn: str, query: str, why: str) -> None:
 def test_what_has_the_same_rows_each_time(dsn: str, query: str) -> None:
     with sync.connect(dsn) as connection:
         expected = connection.fetch_columns(query)["id"].tolist()
-    assert parallel.read(query, dsn, partition_by="id")["id"].tolist() == sorted(expected)
+    assert parallel.sync.read(query, dsn, partition_by="id")["id"].tolist() == sorted(expected)
 
 
 def test_a_function_that_is_declared_wrongly_is_counted(dsn: str) -> None:
     query = "SELECT id FROM agreed WHERE agreed_draw(k) IS NOT NULL"
     with pytest.raises(InterfaceError, match="rows when they were counted"):
-        parallel.read(query, dsn, partition_by="id", parts=6)
+        parallel.sync.read(query, dsn, partition_by="id", parts=6)

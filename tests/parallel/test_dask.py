@@ -27,7 +27,7 @@ def test_rows_and_sums_are_those_of_sql(dsn: str, table: str) -> None:
         distributed.Client(cluster),
     ):
         for key in (None, "key"):
-            with parallel.plan(table, dsn, parts=5, partition_by=key) as plan:
+            with parallel.sync.plan(table, dsn, parts=5, partition_by=key) as plan:
                 frame = colonnade.parallel.dask.from_plan(plan)
                 assert frame.npartitions == 5
                 assert len(frame) == ROWS
@@ -38,7 +38,7 @@ def test_rows_and_sums_are_those_of_sql(dsn: str, table: str) -> None:
 
 
 def test_types_are_the_same_in_every_partition(dsn: str, table: str) -> None:
-    with parallel.plan(table, dsn, parts=4, partition_by="key") as plan:
+    with parallel.sync.plan(table, dsn, parts=4, partition_by="key") as plan:
         frame = colonnade.parallel.dask.from_plan(plan)
         names = ["id", "key", "ratio", "name", "seen"]
         whole = frame[names].compute(scheduler="threads")
@@ -58,7 +58,7 @@ def test_the_snapshot_lasts_as_long_as_what_was_made_of_the_frame(dsn: str, tabl
 
 
 def test_only_the_columns_that_are_used_are_read(dsn: str, table: str) -> None:
-    with parallel.plan(table, dsn, parts=2) as plan:
+    with parallel.sync.plan(table, dsn, parts=2) as plan:
         frame = colonnade.parallel.dask.from_plan(plan)
         assert "['day', 'id']" in str(frame[["day", "id"]].optimize().expr.tree_repr())
         assert list(frame[["day", "id"]].compute(scheduler="threads").columns) == ["day", "id"]
@@ -68,7 +68,7 @@ def test_numbers_that_no_decimal_holds(dsn: str) -> None:
     query = """SELECT g AS id, CASE g WHEN 3 THEN 'NaN' WHEN 4 THEN 1e100 WHEN 5 THEN '-Infinity'
                                       WHEN 6 THEN NULL ELSE g / 4.0 END::numeric AS v
                FROM generate_series(1, 6) AS g"""
-    with parallel.plan(query, dsn, parts=2, partition_by="id") as plan:
+    with parallel.sync.plan(query, dsn, parts=2, partition_by="id") as plan:
         frame = colonnade.parallel.dask.from_plan(plan)
         assert frame.npartitions == 2
         whole = frame.compute(scheduler="threads").sort_values("id")

@@ -31,10 +31,10 @@ def test_conditions(kind: str, cuts: str, dsn: str) -> None:
     query = f"SELECT i, {KEYS[kind]} AS k FROM generate_series(1, 200) AS g (i)"
     options = {"server_settings": PLANNER}
     asked: dict[str, Any] = {"parts": 7, "partition_by": "k", "cuts": cuts, "snapshot": None}
-    with parallel.plan(query, dsn, connect_options=options, **asked) as plan:
+    with parallel.sync.plan(query, dsn, connect_options=options, **asked) as plan:
         conditions = [partition.where for partition in plan]
         queries = [partition.sql for partition in plan]
-    with parallel.plan(query, dsn, **asked) as usual:
+    with parallel.sync.plan(query, dsn, **asked) as usual:
         assert [partition.where for partition in usual] == conditions
     with sync.connect(dsn, server_settings=WORKER) as worker:
         counts = [len(worker.fetch_columns(sql)) for sql in queries]

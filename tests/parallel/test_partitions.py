@@ -28,7 +28,7 @@ print(sum(partition.read()["id"].tolist()))
 
 
 def test_a_partition_says_what_it_has(dsn: str, table: str) -> None:
-    with parallel.plan(table, dsn, parts=4, partition_by="id") as plan:
+    with parallel.sync.plan(table, dsn, parts=4, partition_by="id") as plan:
         assert len(plan) == 4
         assert plan[1] is list(plan)[1]
         assert [partition.number for partition in plan] == [0, 1, 2, 3]
@@ -59,7 +59,7 @@ def test_a_partition_says_what_it_has(dsn: str, table: str) -> None:
     ids=["dict", "mapping", "dtype", "arrow"],
 )
 def test_a_schema_holds_for_the_columns_that_are_read(dsn: str, table: str, schema: Any) -> None:
-    with parallel.plan(table, dsn, parts=2, schema=schema) as plan:
+    with parallel.sync.plan(table, dsn, parts=2, schema=schema) as plan:
         for names, kinds in (
             (["name", "id"], ["string", "int64"]),
             (["price"], ["double"]),
@@ -73,14 +73,14 @@ def test_a_schema_holds_for_the_columns_that_are_read(dsn: str, table: str, sche
 def test_no_password_is_shown(dsn: str, table: str) -> None:
     secret = dsn.replace("postgres@", "postgres:s3cret@")
     options = {"server_settings": {"application_name": "s3cret"}}
-    with parallel.plan(table, secret, parts=2, args=(), connect_options=options) as plan:
+    with parallel.sync.plan(table, secret, parts=2, args=(), connect_options=options) as plan:
         for thing in (plan, plan[0], plan[0].source):
             assert "s3cret" not in repr(thing)
         assert b"s3cret" in pickle.dumps(plan[0])
 
 
 def test_other_processes_read_them(dsn: str, table: str) -> None:
-    with parallel.plan(table, dsn, parts=3) as plan:
+    with parallel.sync.plan(table, dsn, parts=3) as plan:
         total = 0
         for partition in plan:
             copy = pickle.loads(pickle.dumps(partition))  # noqa: S301 - our own
@@ -97,7 +97,7 @@ def test_other_processes_read_them(dsn: str, table: str) -> None:
 
 
 def test_a_snapshot_that_is_gone(dsn: str, table: str) -> None:
-    with parallel.plan(table, dsn, parts=2) as plan:
+    with parallel.sync.plan(table, dsn, parts=2) as plan:
         partition = plan[0]
     with pytest.raises(InterfaceError, match="no longer exists") as caught:
         partition.read()
@@ -105,7 +105,7 @@ def test_a_snapshot_that_is_gone(dsn: str, table: str) -> None:
 
 
 def test_a_plan_that_nobody_has_lets_its_snapshot_go(dsn: str, table: str) -> None:
-    plan = parallel.plan(table, dsn, parts=2)
+    plan = parallel.sync.plan(table, dsn, parts=2)
     coordinator = plan.coordinator
     assert coordinator is not None
     assert coordinator.is_in_transaction()
@@ -116,15 +116,17 @@ def test_a_plan_that_nobody_has_lets_its_snapshot_go(dsn: str, table: str) -> No
 
 def test_a_plan_that_fails_leaves_nothing(dsn: str) -> None:
     with pytest.raises(SchemaError):
-        parallel.plan("SELECT 1 AS n", dsn, parts=2, partition_by="n", schema={"other": "int64"})
+        parallel.sync.plan(
+            "SELECT 1 AS n", dsn, parts=2, partition_by="n", schema={"other": "int64"}
+        )
 
 
 def test_keys_of_one_value(dsn: str) -> None:
     query = "SELECT CASE WHEN g > 5 THEN 1 END AS key FROM generate_series(1, 10) g"
-    with parallel.plan(query, dsn, parts=8, partition_by="key") as plan:
+    with parallel.sync.plan(query, dsn, parts=8, partition_by="key") as plan:
         assert sum(len(partition.read()) for partition in plan) == 10
         assert len(plan) == 2
-    with parallel.plan("SELECT NULL::int AS key", dsn, parts=8, partition_by="key") as plan:
+    with parallel.sync.plan("SELECT NULL::int AS key", dsn, parts=8, partition_by="key") as plan:
         assert len(plan) == 1
         assert len(plan[0].read()) == 1
 
@@ -136,7 +138,7 @@ def test_concatenation() -> None:
 
 def test_concatenation_of_other_columns(dsn: str) -> None:
     def read(query: str) -> Columns:
-        with parallel.plan(query, dsn, parts=1, partition_by="n", snapshot=None) as plan:
+        with parallel.sync.plan(query, dsn, parts=1, partition_by="n", snapshot=None) as plan:
             return plan[0].read()
 
     one = read("SELECT 1 AS n")
@@ -168,11 +170,12 @@ def test_concatenation_of_other_columns(dsn: str) -> None:
 def test_keys_that_cannot_be_split_are_named(dsn: str, key: str, told: str, parts: int) -> None:
     query = f"SELECT g, {key} AS k FROM generate_series(1, 100) AS g"
     with pytest.raises(InterfaceError, match=f"partition_by names 'k' of the type {told}"):
-        parallel.plan(query, dsn, parts=parts, partition_by="k")
+        parallel.sync.plan(query, dsn, parts=parts, partition_by="k")
 
 
 def test_a_query_may_end_with_semicolons(dsn: str) -> None:
     query = "SELECT g, ('10.0.0.' || g % 200)::cidr AS k FROM generate_series(1, 100) AS g ; ;\n"
     for key, cuts in (("g", "range"), ("k", "quantile")):
-        columns = parallel.read(query, dsn, partition_by=key, cuts=cuts)  # type: ignore[arg-type]
+        options: Any = {"partition_by": key, "cuts": cuts}
+        columns = parallel.sync.read(query, dsn, **options)
         assert sorted(columns["g"].tolist()) == list(range(1, 101))

@@ -36,7 +36,7 @@ def test_rows_and_sums_are_those_of_sql(dsn: str, table: str, key: str | None) -
     with sync.connect(dsn) as connection:
         (sums,) = connection.fetch(f"SELECT sum(id), sum(key) FROM {table}")
     schema = {"amount": "decimal128(38, 16)"}
-    with parallel.plan(table, dsn, parts=4, partition_by=key, schema=schema) as plan:
+    with parallel.sync.plan(table, dsn, parts=4, partition_by=key, schema=schema) as plan:
         dataset = colonnade.parallel.ray.from_plan(plan)
         assert dataset.count() == ROWS
         assert (dataset.sum("id"), dataset.sum("key")) == tuple(sums)

@@ -49,7 +49,7 @@ def whole(columns: Columns) -> pa.Table:
 
 @pytest.mark.parametrize("parts", [1, 2, 5, 64])
 def test_a_table_in_order(dsn: str, table: str, parts: int) -> None:
-    read = whole(parallel.read(table, dsn, connections=2, parts=parts))
+    read = whole(parallel.sync.read(table, dsn, connections=2, parts=parts))
     expected = single(dsn, f"SELECT * FROM {table}")
     assert read.schema == expected.schema
     assert read.equals(expected)
@@ -58,7 +58,7 @@ def test_a_table_in_order(dsn: str, table: str, parts: int) -> None:
 @pytest.mark.parametrize("cuts", ["quantile", "range"])
 @pytest.mark.parametrize("key", ["id", "key", "ratio", "amount", "seen", "day"])
 def test_a_table_by_a_key(dsn: str, table: str, key: str, cuts: Any) -> None:
-    read = whole(parallel.read(table, dsn, partition_by=key, cuts=cuts, parts=7))
+    read = whole(parallel.sync.read(table, dsn, partition_by=key, cuts=cuts, parts=7))
     expected = single(dsn, f"SELECT * FROM {table} ORDER BY id")
     assert read.sort_by("id").equals(expected)
     ordered = single(dsn, f"SELECT {key} FROM {table} ORDER BY {key}")
@@ -66,11 +66,11 @@ def test_a_table_by_a_key(dsn: str, table: str, key: str, cuts: Any) -> None:
 
 
 def test_text_is_cut_by_its_own_order(dsn: str, table: str) -> None:
-    read = parallel.read(table, dsn, partition_by="name", parts=9)
+    read = parallel.sync.read(table, dsn, partition_by="name", parts=9)
     ordered = single(dsn, f"SELECT name FROM {table} ORDER BY name")
     assert whole(read).select(["name"]).equals(ordered)
     with pytest.raises(InterfaceError, match="is text") as caught:
-        parallel.read(table, dsn, partition_by="name", cuts="range")
+        parallel.sync.read(table, dsn, partition_by="name", cuts="range")
     assert "quantile" in str(caught.value.hint)
 
 
@@ -81,7 +81,7 @@ def test_keys_of_a_declared_length_are_cut_by_all_of_it(
     value = "g::bit(12)" if kind == "bit(12)" else f"('a' || 1000 + g)::{kind}"
     watch.execute(f"CREATE TABLE declared AS SELECT {value} AS key FROM generate_series(0, 999) g")
     try:
-        with parallel.plan("declared", dsn, parts=4, partition_by="key") as plan:
+        with parallel.sync.plan("declared", dsn, parts=4, partition_by="key") as plan:
             sizes = [len(partition.read()) for partition in plan]
     finally:
         watch.execute("DROP TABLE declared")
@@ -91,19 +91,19 @@ def test_keys_of_a_declared_length_are_cut_by_all_of_it(
 
 def test_a_query_with_arguments(dsn: str, table: str) -> None:
     query = f"SELECT id, price, name FROM {table} WHERE id <= $1 AND name <> $2 -- a comment"
-    read = parallel.read(query, dsn, args=(9000, "n3"), partition_by="id", parts=4)
+    read = parallel.sync.read(query, dsn, args=(9000, "n3"), partition_by="id", parts=4)
     expected = single(dsn, f"{query}\n ORDER BY id", 9000, "n3")
     assert whole(read).equals(expected)
 
 
 def test_in_any_order(dsn: str, table: str) -> None:
-    read = whole(parallel.read(table, dsn, connections=3, ordered=False))
+    read = whole(parallel.sync.read(table, dsn, connections=3, ordered=False))
     assert read.sort_by("id").equals(single(dsn, f"SELECT * FROM {table} ORDER BY id"))
 
 
 def test_columns_as_they_are_asked_for(dsn: str, table: str) -> None:
     schema = {"amount": "float64", "name": "dictionary"}
-    read = parallel.read(table, dsn, parts=5, schema=schema)
+    read = parallel.sync.read(table, dsn, parts=5, schema=schema)
     with sync.connect(dsn) as connection:
         expected = connection.fetch_columns(f"SELECT * FROM {table}", schema=schema)
     assert [field.arrow_type for field in read.fields] == [
@@ -118,7 +118,7 @@ def test_numerics_that_need_more_digits_together(dsn: str, watch: BackendWatch) 
     watch.execute("CREATE TABLE digits AS SELECT 1 AS id, 10::numeric ^ 30 AS n")
     watch.execute("INSERT INTO digits VALUES (2, 0.000000000001), (3, NULL)")
     try:
-        read = parallel.read("digits", dsn, partition_by="id", parts=3)
+        read = parallel.sync.read("digits", dsn, partition_by="id", parts=3)
         assert whole(read).equals(single(dsn, "SELECT * FROM digits ORDER BY id"))
         assert "decimal256" in read.fields[1].arrow_type
     finally:
@@ -134,38 +134,38 @@ def test_tables_of_every_shape(dsn: str, watch: BackendWatch) -> None:
     watch.execute("INSERT INTO pieces SELECT mod(g, 200) FROM generate_series(1, 50000) g")
     watch.execute("CREATE VIEW seen AS SELECT * FROM pieces")
     try:
-        empty = parallel.read('"Odd"."the ""table"', dsn, connections=4)
+        empty = parallel.sync.read('"Odd"."the ""table"', dsn, connections=4)
         assert empty.shape == (0, 2)
-        assert parallel.read('"Odd" . "the ""table"', dsn, partition_by="Key").shape == (0, 2)
-        pieces = parallel.read("pieces", dsn, connections=2, parts=6)
+        assert parallel.sync.read('"Odd" . "the ""table"', dsn, partition_by="Key").shape == (0, 2)
+        pieces = parallel.sync.read("pieces", dsn, connections=2, parts=6)
         assert sum(pieces["n"].tolist()) == sum(n % 200 for n in range(1, 50001))
         with pytest.raises(InterfaceError, match="name a column in partition_by"):
-            parallel.read("seen", dsn)
-        assert len(parallel.read("seen", dsn, partition_by="n")) == 50_000
+            parallel.sync.read("seen", dsn)
+        assert len(parallel.sync.read("seen", dsn, partition_by="n")) == 50_000
     finally:
         watch.execute('DROP VIEW seen; DROP TABLE pieces; DROP SCHEMA "Odd" CASCADE')
 
 
 def test_what_cannot_be_read(dsn: str, table: str) -> None:
     with pytest.raises(InterfaceError, match="a query has no physical rows"):
-        parallel.read("SELECT 1", dsn)
+        parallel.sync.read("SELECT 1", dsn)
     with pytest.raises(UndefinedTableError):
-        parallel.read("nowhere", dsn)
+        parallel.sync.read("nowhere", dsn)
     with pytest.raises(UndefinedColumnError):
-        parallel.read(table, dsn, partition_by="nothing")
+        parallel.sync.read(table, dsn, partition_by="nothing")
     with pytest.raises(ValueError, match="connections must be 1"):
-        parallel.read(table, dsn, connections=0)
+        parallel.sync.read(table, dsn, connections=0)
     with pytest.raises(ValueError, match="parts must be 1"):
-        parallel.read(table, dsn, parts=0)
+        parallel.sync.read(table, dsn, parts=0)
     with pytest.raises(ValueError, match="cuts must be"):
-        parallel.read(table, dsn, partition_by="id", cuts="other")  # type: ignore[arg-type]
+        parallel.sync.read(table, dsn, partition_by="id", cuts="other")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="dsn is the address"), sync.connect(dsn) as connection:
-        parallel.read(table, connection)  # type: ignore[arg-type]
+        parallel.sync.read(table, connection)  # type: ignore[arg-type]
     with (
         pytest.raises(TypeError, match="table_or_query must be a str, not Connection"),
         sync.connect(dsn) as connection,
     ):
-        parallel.read(connection, "SELECT 1")  # type: ignore[arg-type]
+        parallel.sync.read(connection, "SELECT 1")  # type: ignore[arg-type]
 
 
 # The snapshot
@@ -188,7 +188,7 @@ def test_all_see_one_moment(dsn: str, watch: BackendWatch) -> None:
     thread.start()
     try:
         for key in (None, "id", None, "id"):
-            read = parallel.read("moving", dsn, connections=2, parts=8, partition_by=key)
+            read = parallel.sync.read("moving", dsn, connections=2, parts=8, partition_by=key)
             assert sorted(read["id"].tolist()) == list(range(1, 5001))
     finally:
         is_over.set()
@@ -199,12 +199,12 @@ def test_all_see_one_moment(dsn: str, watch: BackendWatch) -> None:
 def test_without_a_snapshot_each_part_sees_its_own_moment(dsn: str, watch: BackendWatch) -> None:
     watch.execute("CREATE TABLE moving AS SELECT g AS id FROM generate_series(1, 100) g")
     try:
-        with parallel.plan("moving", dsn, parts=2, partition_by="id", snapshot=None) as plan:
+        with parallel.sync.plan("moving", dsn, parts=2, partition_by="id", snapshot=None) as plan:
             assert plan.snapshot is None
             assert plan.coordinator is None
             watch.execute("DELETE FROM moving")
             assert [len(partition.read()) for partition in plan] == [0, 0]
-        assert parallel.read("moving", dsn, snapshot=None).shape == (0, 1)
+        assert parallel.sync.read("moving", dsn, snapshot=None).shape == (0, 1)
     finally:
         watch.execute("DROP TABLE moving")
 
@@ -218,7 +218,7 @@ def test_a_snapshot_of_one_s_own(dsn: str, watch: BackendWatch) -> None:
         ):
             name = connection.fetchval("SELECT pg_export_snapshot()")
             watch.execute("DELETE FROM moving")
-            assert len(parallel.read("moving", dsn, snapshot=name)) == 100
+            assert len(parallel.sync.read("moving", dsn, snapshot=name)) == 100
     finally:
         watch.execute("DROP TABLE moving")
 
@@ -229,7 +229,7 @@ def test_a_snapshot_of_one_s_own(dsn: str, watch: BackendWatch) -> None:
 def test_an_error_in_one_part_ends_the_others(dsn: str, table: str) -> None:
     query = f"SELECT id, CASE WHEN id = 29000 THEN 1 / (id - 29000) ELSE id END AS n FROM {table}"
     with pytest.raises(DivisionByZeroError):
-        parallel.read(query, dsn, partition_by="id", parts=6, cuts="range", connections=3)
+        parallel.sync.read(query, dsn, partition_by="id", parts=6, cuts="range", connections=3)
 
 
 # Planning evaluates the rows as well. Among the workers, the first sleeps, and the others sleep or
@@ -267,21 +267,26 @@ def test_what_still_runs_is_cancelled(dsn: str) -> None:
     query = "SELECT id, acts(id, true) FROM unnest(ARRAY[1, 2, 3]) AS id"
     started = time.monotonic()
     with pytest.raises(DivisionByZeroError):
-        parallel.read(
+        parallel.sync.read(
             query, dsn, partition_by="id", parts=3, connections=3, connect_options=_ACTORS
         )
     assert time.monotonic() - started < 30
 
 
 async def test_beside_an_event_loop(dsn: str, table: str) -> None:
-    read = await parallel.read_async(table, dsn, parts=3)
+    read = await parallel.read(table, dsn, parts=3)
     assert len(read) == ROWS
+    async with await parallel.plan(table, dsn, parts=3) as plan:
+        parts = [await asyncio.to_thread(part.read) for part in plan]
+        assert sum(map(len, parts)) == ROWS
+    with pytest.raises(InterfaceError, match="no longer exists"):
+        await asyncio.to_thread(plan[0].read)
 
 
 @pytest.mark.usefixtures("acting")
 async def test_a_task_that_is_cancelled(dsn: str, watch: BackendWatch) -> None:
     task = asyncio.create_task(
-        parallel.read_async(
+        parallel.read(
             _SLEEPING, dsn, partition_by="id", parts=2, cuts="range", connect_options=_ACTORS
         )
     )
@@ -300,7 +305,7 @@ async def test_a_task_is_cancelled_where_the_server_takes_no_more_connections(
     options = {**_ACTORS, "user": "few"}
     try:
         task = asyncio.create_task(
-            parallel.read_async(
+            parallel.read(
                 _SLEEPING, dsn, partition_by="id", parts=2, cuts="range", connect_options=options
             )
         )
@@ -316,18 +321,19 @@ async def test_a_task_is_cancelled_where_the_server_takes_no_more_connections(
 
 async def test_a_task_that_is_cancelled_while_it_plans(dsn: str, watch: BackendWatch) -> None:
     query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
-    task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))
-    await asyncio.to_thread(wait_for_sleepers, watch, 1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    for call in (parallel.read, parallel.plan):
+        task = asyncio.create_task(call(query, dsn, partition_by="id", parts=2))
+        await asyncio.to_thread(wait_for_sleepers, watch, 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 async def test_a_task_that_is_cancelled_twice_while_it_plans(dsn: str, watch: BackendWatch) -> None:
     query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
     unheard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
-    task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))
+    task = asyncio.create_task(parallel.read(query, dsn, partition_by="id", parts=2))
     await asyncio.to_thread(wait_for_sleepers, watch, 1)
     task.cancel()
     await asyncio.sleep(0)
@@ -348,7 +354,7 @@ async def test_a_reading_needs_no_thread_of_the_loop_s_executor(
 ) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
-    task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))
+    task = asyncio.create_task(parallel.read(query, dsn, partition_by="id", parts=2))
     await asyncio.to_thread(wait_for_sleepers, watch, 1)
     taken = threading.Event()
     kept = asyncio.create_task(asyncio.to_thread(taken.wait, 40))
@@ -368,7 +374,7 @@ from colonnade import parallel
 
 options = {"server_settings": {"application_name": "acting"}}
 try:
-    parallel.read(
+    parallel.sync.read(
         *sys.argv[1:], partition_by="id", parts=2, cuts="range", connect_options=options
     )
 except KeyboardInterrupt:
@@ -395,8 +401,8 @@ def test_ctrl_c_leaves_no_backend(dsn: str, watch: BackendWatch, query: str, sle
 @pytest.mark.skipif(program() is None, reason="PgBouncer is not installed")
 def test_behind_a_pooler(dsn: str, table: str) -> None:
     with Pooler(dsn, "transaction", servers=4) as pooler:
-        assert len(parallel.read(table, pooler.dsn, connections=2)) == ROWS
+        assert len(parallel.sync.read(table, pooler.dsn, connections=2)) == ROWS
     with Pooler(dsn, "statement", servers=4) as pooler:
         with pytest.raises(Exception, match=r"(?i)transaction"):
-            parallel.read(table, pooler.dsn)
-        assert len(parallel.read(table, pooler.dsn, snapshot=None)) == ROWS
+            parallel.sync.read(table, pooler.dsn)
+        assert len(parallel.sync.read(table, pooler.dsn, snapshot=None)) == ROWS

@@ -30,7 +30,7 @@ def name(link: colonnade.sync.Connection) -> Iterator[str]:
 
 
 def read_in_parts(dsn: str, query: str, by: str) -> list[Any]:
-    found = parallel.read(query, dsn, parts=3, partition_by=by).to_pydict()
+    found = parallel.sync.read(query, dsn, parts=3, partition_by=by).to_pydict()
     return sorted(found["n"])
 
 
@@ -78,9 +78,9 @@ def test_parts_of_what_is_no_plain_table(
             assert read_in_parts(dsn, table, "k") == list(range(1, 31)), table
             if table == f"{name}_view":
                 with pytest.raises(colonnade.InterfaceError, match="partition_by"):
-                    parallel.read(table, dsn, parts=3)
+                    parallel.sync.read(table, dsn, parts=3)
             else:
-                found = parallel.read(table, dsn, parts=3).to_pydict()
+                found = parallel.sync.read(table, dsn, parts=3).to_pydict()
                 assert sorted(found["n"]) == list(range(1, 31)), table
     finally:
         link.execute(f"DROP TABLE {name}_child, {name}_parent; DROP VIEW {name}_view")
@@ -207,7 +207,7 @@ def test_columns_whose_names_are_cut(link: colonnade.sync.Connection, name: str)
 
 def test_a_semicolon_at_the_end(dsn: str) -> None:
     """sfu-db/connector-x#330, #575: as `read_sql` takes it."""
-    found = parallel.read(
+    found = parallel.sync.read(
         "SELECT generate_series(1, 5) AS n;", dsn, parts=2, partition_by="n"
     ).to_pydict()
     assert sorted(found["n"]) == [1, 2, 3, 4, 5]

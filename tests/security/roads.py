@@ -187,13 +187,13 @@ async def _listening(dsn: str) -> None:
 
 
 def parallel_reads(dsn: str, _folder: Path) -> None:
-    assert parallel.read("app.t", dsn, parts=3).num_rows == ROWS
+    assert parallel.sync.read("app.t", dsn, parts=3).num_rows == ROWS
     for key in ("id", "name", "mood", "price", "day", "moment", "span", "kept"):
         for source in ("app.t", _ALL):
-            found = parallel.read(source, dsn, parts=3, partition_by=key)
+            found = parallel.sync.read(source, dsn, parts=3, partition_by=key)
             assert found.num_rows == ROWS, key
     for key in ("i", "x", "m"):
-        found = parallel.read("app.typed", dsn, parts=3, partition_by=key, cuts="range")
+        found = parallel.sync.read("app.typed", dsn, parts=3, partition_by=key, cuts="range")
         assert found.num_rows == 100
 
 

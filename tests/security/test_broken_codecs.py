@@ -113,10 +113,10 @@ def test_parallel(dsn: str) -> None:
     options: dict[str, Any] = {"record_class": tuple, "row_factory": broken_factory}
     ways: list[dict[str, Any]] = [{}, {"partition_by": "day"}]
     for words in (*ways, {"partition_by": "day", "cuts": "range"}):
-        found = parallel.read("of_days", dsn, parts=3, connect_options=options, **words)
+        found = parallel.sync.read("of_days", dsn, parts=3, connect_options=options, **words)
         assert found.num_rows == 9
     query = "SELECT * FROM of_days WHERE id = $1"
-    found = parallel.read(
+    found = parallel.sync.read(
         query, dsn, args=(ID,), parts=3, partition_by="day", connect_options=options
     )
     assert found.num_rows == 9

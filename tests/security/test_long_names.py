@@ -73,7 +73,7 @@ def test_doors_with_a_dsn(dsn: str, name: str, tmp_path: Path) -> None:
         datasets.write(name, dsn, tmp_path / "out")
     for key in (None, "a"):
         with pytest.raises(InterfaceError, match=CUT):
-            parallel.read(name, dsn, partition_by=key)
+            parallel.sync.read(name, dsn, partition_by=key)
     with dbapi.connect(dsn) as connection:
         with pytest.raises(dbapi.Error, match=CUT):
             connection.cursor(name)

@@ -50,9 +50,9 @@ def test_datasets(dsn: str, table: str, tmp_path: Path) -> None:
 
 async def test_parallel(dsn: str, table: str) -> None:
     for options in ({}, {"partition_by": "id"}, {"partition_by": "id", "cuts": "range"}):
-        columns = parallel.read(table, dsn, **options)  # type: ignore[arg-type]
+        columns = parallel.sync.read(table, dsn, **options)  # type: ignore[arg-type]
         assert columns["id"].tolist() == [*range(1, 8)]
-    assert len(await parallel.read_async(table, dsn)) == 7
+    assert len(await parallel.read(table, dsn)) == 7
 
 
 async def test_incremental(dsn: str, table: str) -> None:
@@ -72,8 +72,8 @@ def test_names_with_parts(dsn: str, tmp_path: Path) -> None:
         conn.execute('DROP SCHEMA IF EXISTS "user" CASCADE; CREATE SCHEMA "user"')
         conn.execute('CREATE TABLE "user"."a.b" AS SELECT 1 AS id')
         for name in ('user."a.b"', ' "user" . "a.b" ', 'postgres.user."a.b"'):
-            assert len(parallel.read(name, dsn)) == 1
+            assert len(parallel.sync.read(name, dsn)) == 1
             assert run(dsn, "export", name, "-o", str(tmp_path / "x.csv")).returncode == 0
         with pytest.raises(UndefinedTableError, match=r'"user\.b" does not exist'):
-            parallel.read("User.B", dsn)
+            parallel.sync.read("User.B", dsn)
         conn.execute('DROP SCHEMA "user" CASCADE')

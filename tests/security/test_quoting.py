@@ -226,7 +226,7 @@ def test_keys_of_partitions(strings_dsn: str, asked: sync.Connection, key: str) 
         "generate_series(1, 50) AS n"
     )
     try:
-        with parallel.plan(table, strings_dsn, parts=3, partition_by=key) as plan:
+        with parallel.sync.plan(table, strings_dsn, parts=3, partition_by=key) as plan:
             numbers = [n for part in plan for n in part.read()[key]]
         assert sorted(numbers) == list(range(1, 51))
     finally:
@@ -237,7 +237,7 @@ def test_a_snapshots_name(strings_dsn: str, asked: sync.Connection) -> None:
     asked.execute("CREATE TABLE IF NOT EXISTS kept_snapshot ()")
     wanted = "x\\'; DROP TABLE kept_snapshot; --"
     with pytest.raises(colonnade.InterfaceError, match="snapshot"):
-        parallel.plan("kept_snapshot", strings_dsn, parts=1, snapshot=wanted)
+        parallel.sync.plan("kept_snapshot", strings_dsn, parts=1, snapshot=wanted)
     asked.execute("DROP TABLE kept_snapshot")
 
 

@@ -141,7 +141,7 @@ def test_what_the_options_become(home: Path, kept: str) -> None:
 
 def test_partitions(kept: str) -> None:
     """Only a pickle contains the secret, because another process needs it to connect."""
-    with parallel.plan("SELECT 1 AS n", kept, parts=1, partition_by="n") as plan:
+    with parallel.sync.plan("SELECT 1 AS n", kept, parts=1, partition_by="n") as plan:
         (partition,) = plan
         assert_silent(repr(plan), repr(partition), repr(partition.source))
         assert quote(SECRET, safe="").encode() in pickle.dumps(partition)

@@ -370,7 +370,7 @@ async def connect(job: Job) -> None:
 
 async def parallel_read(job: Job) -> None:
     query = f"SELECT {job.token}::bigint AS token, i FROM generate_series(1, 400) AS i"
-    columns = await parallel.read_async(query, job.dsn, partition_by="i", connections=2)
+    columns = await parallel.read(query, job.dsn, partition_by="i", connections=2)
     check_columns(columns, job.token, 1, 400)
 
 
@@ -400,6 +400,6 @@ OPERATIONS: dict[str, tuple[int, Operation]] = {
     "division by zero": (20, division_by_zero),
     "cancelled within": (30, cancelled_within),
     "connect": (12, connect),
-    "parallel.read_async": (3, parallel_read),
+    "parallel.read": (3, parallel_read),
 }
 """The kinds of operations with their weights."""

@@ -424,10 +424,10 @@ async def listen(ground: Ground) -> None:
         assert (await anext(notes)).payload == str(ground.token)
 
 
-@scenario("parallel.read_async")
+@scenario("parallel.read")
 async def parallel_read(ground: Ground) -> None:
     query = f"SELECT {ground.token}::int AS token, i FROM generate_series(1, 20) AS i"
-    columns = await parallel.read_async(query, ground.dsn, partition_by="i", connections=2)
+    columns = await parallel.read(query, ground.dsn, partition_by="i", connections=2)
     check_columns(ground, columns, 1, 20)
 
 

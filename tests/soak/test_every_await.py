@@ -61,8 +61,8 @@ def coroutines(kind: type[Any]) -> set[str]:
 
 def test_every_public_coroutine_has_a_scenario() -> None:
     assert inspect.iscoroutinefunction(colonnade.connect)
-    assert inspect.iscoroutinefunction(parallel.read_async)
-    functions = {"connect", "create_pool", "parallel.read_async"}
+    assert inspect.iscoroutinefunction(parallel.read)
+    functions = {"connect", "create_pool", "parallel.read"}
     public = set().union(functions, *(coroutines(kind) for kind in CLASSES)) - FORWARDED
     used = set().union(*(scenario.uses for scenario in SCENARIOS.values()))
     assert public - used == set()

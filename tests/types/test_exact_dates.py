@@ -155,7 +155,7 @@ def test_adbc_sends_the_value(dsn: str, value: Any) -> None:
 def test_parallel_reads_send_the_value(dsn: str, value: Any) -> None:
     kind, _, text = OUTERMOST[value]
     query = f"SELECT $1::{kind}::text AS v, 1 AS k"
-    read = parallel.read(query, dsn, args=[value], partition_by="k", parts=2)
+    read = parallel.sync.read(query, dsn, args=[value], partition_by="k", parts=2)
     assert read.to_pydict() == {"v": [text], "k": [1]}
 
 

@@ -84,8 +84,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "listen": sync.listen,
     "read_sql": colonnade.read_sql,
     "write_table": colonnade.write_table,
-    "parallel.read": parallel.read,
-    "parallel.plan": parallel.plan,
+    "parallel.sync.read": parallel.sync.read,
+    "parallel.sync.plan": parallel.sync.plan,
     "dbapi.connect": dbapi.connect,
 }
 CLASSES: dict[str, type] = {

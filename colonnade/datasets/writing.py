@@ -15,6 +15,7 @@ from colonnade._words.arguments import (
     check_switch,
     check_values,
 )
+from colonnade._words.progress import reporting
 from colonnade.datasets.dataset import Dataset
 from colonnade.datasets.files import Limits, PartitionFiles, WrittenFile
 from colonnade.datasets.hive import folder_of, text_of
@@ -23,14 +24,13 @@ from colonnade.datasets.unfinished import Unfinished
 from colonnade.errors import InterfaceError
 from colonnade.formats import by_name
 from colonnade.frames import connection_of
-from colonnade.frames.progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade import Columns, sync
+    from colonnade._words.progress import Progress
     from colonnade.frames import Connectable
-    from colonnade.frames.progress import Progress
     from colonnade.types import Infinity
 
     #: Called with the rows and bytes so far.

@@ -113,7 +113,7 @@ def _refusal(con: object) -> str:
     if inspect.iscoroutinefunction(getattr(con.__class__, "fetch_columns", None)):
         return (
             f"con is of the class {name}, whose methods are asynchronous: await its fetch_columns "
-            "and copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"
+            "and write_table instead, or pass a DSN or a connection of colonnade.sync"
         )
     return (
         f"con is of the class {name}: pass a DSN, a connection or pool of colonnade.sync, "

@@ -154,7 +154,7 @@ def test_a_dialect_of_another_driver_is_told_apart() -> None:
 
 async def test_what_leads_nowhere(dsn: str) -> None:
     async_connection = await colonnade.connect(dsn)
-    with pytest.raises(TypeError, match=r"whose methods are asynchronous.*copy_columns_to_table"):
+    with pytest.raises(TypeError, match=r"whose methods are asynchronous.*write_table"):
         read_sql("SELECT 1", async_connection)
     await async_connection.close()
     async with colonnade.create_pool(dsn, min_size=1) as pool:

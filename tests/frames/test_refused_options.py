@@ -14,7 +14,7 @@ from colonnade import parallel
 QUERY = "SELECT 1 AS a"
 # Untyped, because type checkers would reject the cases.
 READ: Any = colonnade.read_sql
-PARALLEL: Any = parallel
+PARALLEL: Any = parallel.sync
 Link = colonnade.sync.Connection
 CASES: tuple[tuple[str, type[Exception], Callable[[Any], object]], ...] = (
     ("batch_rows", TypeError, lambda c: list(c.iter_columns(QUERY, batch_rows="5"))),

@@ -259,6 +259,12 @@ async def copy_columns_in_over_conflicts(ground: Ground) -> None:
     await ground.connection.copy_columns_to_table("sink", data, on_conflict="nothing")
 
 
+@scenario("Connection.write_table", rows=LONG)
+async def frame_written(ground: Ground) -> None:
+    data = {"token": [ground.token] * LONG, "i": list(range(LONG))}
+    assert await ground.connection.write_table(data, "sink", if_exists="append") == LONG
+
+
 @scenario("Connection.copy_from_query", "Connection.copy_from_table")
 async def copy_out(ground: Ground) -> None:
     chunks: list[bytes] = []
@@ -490,7 +496,7 @@ _OF_ONE_CALL = [
     *("fetch", "fetchrow", "fetchval", "fetch_columns", "fetchmany", "execute", "executemany"),
     *("fetch_plain", "fetch_plain_columns", "fetch_result", "fetchmany_result", "hold_result"),
     *("copy_to_table", "copy_records_to_table", "copy_columns_to_table"),
-    *("copy_from_query", "copy_from_table"),
+    *("copy_from_query", "copy_from_table", "write_table"),
 ]
 
 

@@ -68,7 +68,6 @@ THEIRS: dict[str, dict[str, set[str]]] = {
     },
     "the user's table": {
         "dbapi/catalog.py": {"fetch_columns f'SELECT * FROM {target} LIMIT 0'"},
-        "frames/write.py": {"copy_columns_to_table table_name"},
         "jobs/_async/adding.py": {"copy_columns_to_table table", "copy_records_to_table table"},
     },
     "no codec sees these values": {

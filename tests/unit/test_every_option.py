@@ -58,6 +58,7 @@ CALLS: dict[str, Call] = {
     "Connection.reset_type_codec": Call(("int4",)),
     "Connection.set_builtin_type_codec": Call(("int4",), {"codec_name": "int4"}),
     "Connection.set_type_codec": Call(("int4",), {"encoder": str, "decoder": str}),
+    "Connection.write_table": Call((ONE, "option_survey_made"), {"if_exists": "replace"}),
     "Pool.gather": Call(({"a": colonnade.Query.value(QUERY)},)),
     "PreparedStatement.executemany": Call(([()],)),
     "PreparedStatement.fetchmany": Call(([()],)),

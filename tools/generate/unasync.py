@@ -59,6 +59,7 @@ CODE = {
     "AsyncGenerator": "Generator",
     "AsyncIterable": "Iterable",
     "AsyncIterator": "Iterator",
+    "AbstractAsyncContextManager": "AbstractContextManager",
     "Awaitable[None]": "None",
     "Awaitable[Any]": "Any",
     "Awaitable[object]": "object",

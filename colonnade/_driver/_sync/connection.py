@@ -23,6 +23,7 @@ from colonnade._driver._sync import (
     result,
     server,
     transaction as transactions,
+    write_table as writing,
 )
 from colonnade._driver._sync.column_stream import ColumnStream
 from colonnade._driver._sync.conversing import Conversing
@@ -320,6 +321,7 @@ class Connection(Conversing):
     copy_from_query = copy.copy_from_query
     copy_records_to_table = copy_records.copy_records_to_table
     copy_columns_to_table = copy_in_columns.copy_columns_to_table
+    write_table = writing.write_table
 
     set_type_codec = codecs.set_type_codec
     reset_type_codec = codecs.reset_type_codec

@@ -234,6 +234,7 @@ class Pool:
     fetch_result = mirrored(Connection.fetch_result)
     fetchmany_result = mirrored(Connection.fetchmany_result)
     hold_result = mirrored(Connection.hold_result)
+    write_table = mirrored(Connection.write_table)
 
     def iter_columns(self, query: str, *args: object, **options: Any) -> PoolColumnStream:
         """Run a query, and iterate over its result in `Columns`, as `Connection.iter_columns`.

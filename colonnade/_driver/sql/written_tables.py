@@ -1,0 +1,71 @@
+"""Tables that frames are written to: the checks, and the statements that prepare them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from colonnade._driver.sql.quoting import quote_identifier
+from colonnade._words.arguments import check_names
+from colonnade._words.shown import class_name, shown
+from colonnade.errors import DuplicateTableError, InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+IfExists: TypeAlias = Literal["fail", "append", "replace", "truncate"]
+_IF_EXISTS = ("fail", "append", "replace", "truncate")
+EXISTS = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
+
+
+def check_writing(
+    table_name: object,
+    schema_name: object,
+    if_exists: object,
+    on_conflict: object,
+    conflict_columns: object,
+) -> None:
+    """Raise TypeError, ValueError or InterfaceError for options of `write_table` that are wrong."""
+    check_names("conflict_columns", conflict_columns)
+    if not isinstance(if_exists, str) or if_exists not in _IF_EXISTS:
+        raise ValueError(
+            f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"
+        )
+    for option, name in (("table_name", table_name), ("schema_name", schema_name)):
+        if not isinstance(name, str) and (name is not None or option == "table_name"):
+            raise TypeError(f"{option} must be a str, not {class_name(name)}")
+    if on_conflict is not None and if_exists != "append":
+        raise InterfaceError(f'on_conflict needs if_exists="append", not "{if_exists}"')
+
+
+def target(table_name: str, schema_name: str | None) -> str:
+    """The table, quoted; without a schema, the search path is searched."""
+    names = [table_name] if schema_name is None else [schema_name, table_name]
+    return ".".join(map(quote_identifier, names))
+
+
+def check_key(on_conflict: str | None, table: str) -> None:
+    """Raise InterfaceError for `on_conflict` with a table that does not exist."""
+    if on_conflict is not None:
+        raise InterfaceError(
+            f"on_conflict needs a table with a unique key, and there is no table {table}: create it"
+        )
+
+
+def emptying_sql(table: str, if_exists: IfExists, types: Mapping[str, str] | None) -> str:
+    """The statement that treats an existing table as `if_exists` says; empty for none.
+
+    Raises DuplicateTableError if it says that there must be no table, and InterfaceError if types
+    are given for the columns that the table has.
+    """
+    if if_exists == "fail":
+        error = DuplicateTableError(f"the table {table} exists")
+        error.hint = 'Pass if_exists="append", "replace" or "truncate" to write to it.'
+        raise error
+    if if_exists == "replace":
+        return f"DROP TABLE {table}"
+    if types:
+        raise InterfaceError(
+            f"types is for a new table, and {table} exists: "
+            'leave it out, or pass if_exists="replace"'
+        )
+    return f"TRUNCATE {table}" if if_exists == "truncate" else ""

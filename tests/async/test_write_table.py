@@ -1,0 +1,62 @@
+"""`write_table` of connections and pools: the method, without a DSN and without a thread."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+import colonnade
+from colonnade.errors import DuplicateTableError, EncodeError, InterfaceError
+
+FRAME: dict[str, Any] = {"id": [1, 2], "price": [0.5, 1.5]}
+
+
+async def test_a_frame_is_written_and_upserted(connection: colonnade.Connection) -> None:
+    types = {"id": "int8 PRIMARY KEY"}
+    assert await connection.write_table(FRAME, "written", types=types) == 2
+    with pytest.raises(DuplicateTableError):
+        await connection.write_table(FRAME, "written")
+    later = {"id": [2, 3], "price": [7.0, 8.0]}
+    options: Any = {"if_exists": "append", "on_conflict": "update", "conflict_columns": "id"}
+    assert await connection.write_table(later, "written", **options) == 2
+    rows = await connection.fetch("SELECT id, price FROM written ORDER BY id")
+    assert [tuple(row) for row in rows] == [(1, 0.5), (2, 7.0), (3, 8.0)]
+    assert await connection.write_table(FRAME, "written", if_exists="truncate") == 2
+    assert await connection.fetchval("SELECT count(*) FROM written") == 2
+    await connection.execute("DROP TABLE written")
+    with pytest.raises(InterfaceError, match="there is no table"):
+        await connection.write_table(FRAME, "written", if_exists="append", on_conflict="nothing")
+    with pytest.raises(ValueError, match="if_exists must be one of"):
+        await connection.write_table(FRAME, "written", if_exists="other")  # type: ignore[arg-type]
+
+
+async def test_a_failure_leaves_an_open_transaction_as_it_was(
+    connection: colonnade.Connection,
+) -> None:
+    await connection.execute("BEGIN; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT 1::int2 AS id")
+    with pytest.raises(EncodeError):
+        await connection.write_table({"id": [70_000]}, "kept", if_exists="truncate")
+    assert await connection.fetchval("SELECT id FROM kept") == 1
+    assert await connection.write_table({"id": [2]}, "kept", if_exists="append") == 1
+    assert await connection.fetchval("SELECT sum(id) FROM kept") == 3
+    await connection.execute("COMMIT")
+
+
+async def test_dates_are_exact(connection: colonnade.Connection) -> None:
+    last = dt.date.max
+    await connection.write_table({"day": [last]}, "days_written")
+    assert await connection.fetchval("SELECT day::text FROM days_written") == "9999-12-31"
+    # As in asyncpg, the last date of Python stands for infinity elsewhere.
+    assert await connection.fetchval("SELECT $1::date::text", last) == "infinity"
+    await connection.execute("DROP TABLE days_written")
+
+
+async def test_a_pool_lends_a_connection(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        assert await pool.write_table(FRAME, "pool_written", if_exists="replace") == 2
+        async with pool.acquire() as connection:
+            assert await connection.write_table(FRAME, "pool_written", if_exists="append") == 2
+        assert await pool.fetchval("SELECT count(*) FROM pool_written") == 4
+        await pool.execute("DROP TABLE pool_written")

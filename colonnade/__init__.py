@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from colonnade._driver._async.pipeline import Pipeline as Pipeline
     from colonnade._driver._async.pipeline_result import PipelineResult as PipelineResult
     from colonnade._driver._async.pool.pool import Pool, create_pool
-    from colonnade._driver._async.reconnecting_listener import listen
     from colonnade._driver._async.result import HeldResult as HeldResult, Result as Result
     from colonnade._driver.gather.costs import QueryCosts as QueryCosts
     from colonnade._driver.gather.gathered import Gathered as Gathered
     from colonnade._driver.gather.query import Query as Query
+    from colonnade._driver.listener.asyncio import listen
     from colonnade._driver.logged_query import LoggedQuery as LoggedQuery
     from colonnade._driver.notification import (
         Notification,
@@ -129,7 +129,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._driver._async.column_stream": "ColumnStream",
         "colonnade._driver._async.connect": "connect",
         "colonnade._driver._async.connection": "Connection",
-        "colonnade._driver._async.reconnecting_listener": "listen",
+        "colonnade._driver.listener.asyncio": "listen",
         "colonnade._driver._async.pipeline": "Pipeline",
         "colonnade._driver._async.pipeline_result": "PipelineResult",
         "colonnade._driver._async.pool.pool": "Pool create_pool",

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from colonnade._driver._sync.prepared_statement import PreparedStatement as PreparedStatement
     from colonnade._driver._sync.result import HeldResult as HeldResult, Result as Result
     from colonnade._driver._sync.transaction import Transaction as Transaction
-    from colonnade._driver.blocking_listener import listen
     from colonnade._driver.gather.costs import QueryCosts as QueryCosts
     from colonnade._driver.gather.gathered import Gathered as Gathered
     from colonnade._driver.gather.query import Query as Query
+    from colonnade._driver.listener.threads import listen
     from colonnade._driver.notification import Notification, NotificationGap as NotificationGap
     from colonnade._driver.sql.named import named
     from colonnade._driver.supply.stats import PoolStats as PoolStats
@@ -62,7 +62,7 @@ __all__ = [
 _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_names.homes_of(
     {
         "colonnade._core": "Record",
-        "colonnade._driver.blocking_listener": "listen",
+        "colonnade._driver.listener.threads": "listen",
         "colonnade._driver.gather.costs": "QueryCosts",
         "colonnade._driver.gather.gathered": "Gathered",
         "colonnade._driver.gather.query": "Query",

@@ -25,7 +25,7 @@ TASKS_AT_ONCE = 32
 THREADS_AT_ONCE = 16
 _LIMITS = (
     "colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S",
-    "colonnade._driver.transport.blocking.RECOVERY_TIMEOUT_S",
+    "colonnade._driver.transport.threads.RECOVERY_TIMEOUT_S",
     "colonnade._driver._async.copy_in.RECOVERY_TIMEOUT_S",
     "colonnade._driver._sync.copy_in.RECOVERY_TIMEOUT_S",
     "colonnade._driver._async.transaction._ROLLBACK_SECONDS_MIN",

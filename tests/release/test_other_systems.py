@@ -26,7 +26,7 @@ MODULES = (
     *("colonnade.cli.query.command", "colonnade.cli.export.command", "colonnade.cli.doctor"),
     *("colonnade.observe.loop_monitor", "colonnade.observe.timeline.trace"),
     *(
-        "colonnade._driver.transport.blocking",
+        "colonnade._driver.transport.threads",
         "colonnade._driver.transport.asyncio",
         "colonnade._driver._async.connect",
     ),

@@ -21,11 +21,11 @@ from colonnade._driver._async import (
     pipeline,
     pipeline_result,
     prepared_statement,
-    reconnecting_listener,
     result,
     transaction,
 )
 from colonnade._driver._async.pool import pipeline as pool_pipeline, pool, proxy, streams
+from colonnade._driver.listener import asyncio as listener
 from tests.soak.scenarios import SCENARIOS, Ground
 from tests.support.steps import Reached, Strike, struck
 from tests.support.until import until
@@ -43,7 +43,7 @@ CLASSES: list[type[Any]] = [
     *(cursor.CursorFactory, cursor.Cursor, cursor.CursorIterator),
     *(pipeline.Pipeline, pipeline_result.PipelineResult, pool_pipeline.PoolPipelineContext),
     *(column_stream.ColumnStream, streams.PoolColumnStream, result.HeldResult),
-    *(reconnecting_listener.Listening, notification_iterator.ConnectionNotifications),
+    *(listener.Listening, notification_iterator.ConnectionNotifications),
 ]
 # A proxy's methods are the connection's.
 FORWARDED = {f"PoolConnectionProxy.{name}" for name in dir(Connection) if name[0] != "_"}

@@ -9,7 +9,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import InterfaceError
-from colonnade._driver.transport import blocking
+from colonnade._driver.transport import threads
 from colonnade.errors import QueryCanceledError
 from tests.support.crowd import Crowd, see
 from tests.support.interruptions import interrupted
@@ -72,7 +72,7 @@ def test_interrupted_at_every_step(dsn: str, call: Callable[[Any], None]) -> Non
     for step in range(1, STEPS_MAX):
         if not interrupted(lambda: call(connection), step, ROOMS):  # noqa: B023 - called at once
             break
-        assert blocking.remaining() is None
+        assert threads.remaining() is None
         kept += not connection.is_closed()
         if connection.is_closed():
             connection = colonnade.sync.connect(dsn)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from colonnade import tracing
-from colonnade._driver.transport import blocking
+from colonnade._driver.transport import threads
 from colonnade.errors import InterfaceError
 from tests.support.crowd import Crowd, see
 
@@ -41,7 +41,7 @@ def test_the_deadline_and_the_guard_of_a_copy_outlast_a_refusal(
     def batches() -> Iterator[dict[str, Any]]:
         for _ in range(3):
             refused(connection)
-            assert blocking.remaining() is not None
+            assert threads.remaining() is not None
             with Crowd() as crowd:
                 crowd.start(refused, connection)
             owners.append(connection.conversation.owner)

@@ -37,7 +37,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("_driver.listening", "_driver.notification", "_driver.logged_query"),
         *("_driver.shaped_query", "_driver.sources", "_driver.copy_plan"),
         *("_driver.exact_dates", "_driver.plain_values"),
-        *("_driver._async", "_driver._sync", "_driver.blocking_listener"),
+        *("_driver._async", "_driver._sync", "_driver.listener"),
     ),
     "the rules of PEP 249, and the arrays of rkt": ("_pep249", "rkt"),
     "doors: services": ("embedded", "structs", "jobs", "formats", "serve", "observe"),

@@ -27,8 +27,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("x = (await\\\n  f())\n", "x = (f())\n"),
         ("def f():\n    x.__aenter__()\n", "def f():\n    x.__enter__()\n"),
         (
-            "from colonnade._driver.transport.asyncio import AsyncioTransport\n",
-            "from colonnade._driver.transport.blocking import BlockingTransport\n",
+            "from colonnade._driver.transport.asyncio import Transport\n",
+            "from colonnade._driver.transport.threads import Transport\n",
         ),
         ("import asyncio\nawaited = async_only = x.asyncio\n", "same"),
         ("x = 1  # await the server\n", "same"),

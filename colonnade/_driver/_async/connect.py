@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from colonnade._driver.connection_options import ConnectionOptions, Endpoint, Password
-    from colonnade._driver.transport.asyncio import AsyncioTransport
+    from colonnade._driver.transport.asyncio import Transport
     from colonnade._driver.transport.tls import TlsPolicy
     from colonnade.rows import RowFactory
 
@@ -380,7 +380,7 @@ class _Attempt:
             raise
 
     async def _get_in(
-        self, session: _core.Session, transport: AsyncioTransport, endpoint: Endpoint
+        self, session: _core.Session, transport: Transport, endpoint: Endpoint
     ) -> None:
         """Wait until the server is ready, and answer its requests for tokens."""
         event = await transport.next_event()

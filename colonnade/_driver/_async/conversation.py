@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from colonnade._driver._async.login import Login
     from colonnade._driver._async.own_statement import OwnStatement
-    from colonnade._driver.transport.asyncio import AsyncioTransport
+    from colonnade._driver.transport.asyncio import Transport
     from colonnade._driver.transport.exchanges import QueryExchange
 
     class OpenTransaction(Protocol):
@@ -64,7 +64,7 @@ class Conversation:
     def __init__(
         self,
         session: _core.Session,
-        transport: AsyncioTransport,
+        transport: Transport,
         login: Login,
         command_timeout: float | None,
     ) -> None:

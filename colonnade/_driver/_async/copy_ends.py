@@ -13,7 +13,7 @@ from colonnade._words.shown import class_name
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
-    from colonnade._driver.transport.asyncio import AsyncioTransport
+    from colonnade._driver.transport.asyncio import Transport
 
     Bytes = bytes | bytearray | memoryview
     Source = Bytes | str | os.PathLike[str] | IO[bytes] | Iterable[Bytes] | AsyncIterable[Bytes]
@@ -30,7 +30,7 @@ class Output:
     Files are opened, written and closed in a way that does not block the event loop.
     """
 
-    def __init__(self, transport: AsyncioTransport, sink: Sink) -> None:
+    def __init__(self, transport: Transport, sink: Sink) -> None:
         self._transport = transport
         self._sink: Any = sink
         self._file: Any = None
@@ -83,7 +83,7 @@ class Input:
     Files are opened, read and closed in a way that does not block the event loop.
     """
 
-    def __init__(self, transport: AsyncioTransport, source: Source) -> None:
+    def __init__(self, transport: Transport, source: Source) -> None:
         self._transport = transport
         self._source: Any = source
         self._file: Any = None

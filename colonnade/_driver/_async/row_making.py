@@ -9,7 +9,7 @@ from colonnade import _core
 from colonnade._words.arguments import check_callable
 
 if TYPE_CHECKING:
-    from colonnade._driver.transport.asyncio import AsyncioTransport
+    from colonnade._driver.transport.asyncio import Transport
     from colonnade.rows import RowFactory
 
     RecordClass = type[_core.Record | tuple[Any, ...]] | None
@@ -40,7 +40,7 @@ class RowMaking(NamedTuple):
         return RowMaking(made_of, factory)
 
 
-async def made_rows(transport: AsyncioTransport, records: list[Any], factory: Factory) -> list[Any]:
+async def made_rows(transport: Transport, records: list[Any], factory: Factory) -> list[Any]:
     """The rows that a factory makes of records; the event loop runs other tasks in between."""
     if factory is None or not records:
         return records

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._driver.logged_query import LoggedQuery
-    from colonnade._driver.transport.blocking import BlockingTransport
+    from colonnade._driver.transport.threads import Transport
     from colonnade.errors import PostgresLogMessage
 
     # The connection, or the pool's proxy of it, comes first. A callback's return value is
@@ -32,7 +32,7 @@ class Callbacks:
     callback is reported and does not affect the connection.
     """
 
-    def __init__(self, session: _core.Session, transport: BlockingTransport) -> None:
+    def __init__(self, session: _core.Session, transport: Transport) -> None:
         self._session = session
         self._transport = transport
         self.is_telling = False

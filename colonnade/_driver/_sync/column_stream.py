@@ -11,7 +11,7 @@ from colonnade._driver._sync.failures import note_limit, note_query
 from colonnade._driver._sync.holds import StreamHold
 from colonnade._driver._sync.observation import Observation
 from colonnade._driver._sync.resource import ConnectionResource
-from colonnade._driver.transport.blocking import deadline, whole_block
+from colonnade._driver.transport.threads import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
 

@@ -17,7 +17,7 @@ from colonnade._driver._sync.conversation import Conversation
 from colonnade._driver._sync.login import Login
 from colonnade._driver._sync.row_making import RowMaking
 from colonnade._driver.gss import GssExchange
-from colonnade._driver.transport.blocking import connect as open_transport, deadline
+from colonnade._driver.transport.threads import connect as open_transport, deadline
 from colonnade._driver.transport.tls import TlsRefusedError
 from colonnade._words.arguments import checked_timeout
 from colonnade._words.shown import class_name, shown
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from colonnade._driver.connection_options import ConnectionOptions, Endpoint, Password
-    from colonnade._driver.transport.blocking import BlockingTransport
+    from colonnade._driver.transport.threads import Transport
     from colonnade._driver.transport.tls import TlsPolicy
     from colonnade.rows import RowFactory
 
@@ -367,9 +367,7 @@ class _Attempt:
                 raise error.__cause__ from None
             raise
 
-    def _get_in(
-        self, session: _core.Session, transport: BlockingTransport, endpoint: Endpoint
-    ) -> None:
+    def _get_in(self, session: _core.Session, transport: Transport, endpoint: Endpoint) -> None:
         """Wait until the server is ready, and answer its requests for tokens."""
         event = transport.next_event()
         if not isinstance(event, _core.GssToken):

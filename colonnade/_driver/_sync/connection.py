@@ -32,8 +32,8 @@ from colonnade._driver._sync.row_making import RowMaking, made_rows
 from colonnade._driver._sync.series import declared, run_many
 from colonnade._driver._sync.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._driver.shaped_query import ShapedQuery
-from colonnade._driver.transport.blocking import deadline
 from colonnade._driver.transport.exchanges import COLUMNS, ROWS, SCRIPT, STATUS
+from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_count, checked_timeout, column_error
 from colonnade.columns import Columns
 

@@ -18,9 +18,9 @@ from colonnade._driver._sync.failures import (
 )
 from colonnade._driver._sync.holds import CallHold, StreamHold
 from colonnade._driver._sync.observation import Observation, Observers
-from colonnade._driver.transport.blocking import deadline
 from colonnade._driver.transport.event import batch_of, completion_of, statement_of
 from colonnade._driver.transport.farewell import closed_error
+from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import checked_timeout
 from colonnade.columns import Columns
 from colonnade.errors import EncodeError, InterfaceError, PostgresError
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from colonnade._driver._sync.login import Login
     from colonnade._driver._sync.own_statement import OwnStatement
-    from colonnade._driver.transport.blocking import BlockingTransport
     from colonnade._driver.transport.exchanges import QueryExchange
+    from colonnade._driver.transport.threads import Transport
 
     class OpenTransaction(Protocol):
         """The facts about an open transaction that others need."""
@@ -66,7 +66,7 @@ class Conversation:
     def __init__(
         self,
         session: _core.Session,
-        transport: BlockingTransport,
+        transport: Transport,
         login: Login,
         command_timeout: float | None,
     ) -> None:

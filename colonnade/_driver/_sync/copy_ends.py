@@ -14,7 +14,7 @@ from colonnade._words.shown import class_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from colonnade._driver.transport.blocking import BlockingTransport
+    from colonnade._driver.transport.threads import Transport
 
     Bytes = bytes | bytearray | memoryview
     Source = Bytes | str | os.PathLike[str] | IO[bytes] | Iterable[Bytes] | Iterable[Bytes]
@@ -31,7 +31,7 @@ class Output:
     Files are opened, written and closed in a way that does not block the event loop.
     """
 
-    def __init__(self, transport: BlockingTransport, sink: Sink) -> None:
+    def __init__(self, transport: Transport, sink: Sink) -> None:
         self._transport = transport
         self._sink: Any = sink
         self._file: Any = None
@@ -74,7 +74,7 @@ class Input:
     Files are opened, read and closed in a way that does not block the event loop.
     """
 
-    def __init__(self, transport: BlockingTransport, source: Source) -> None:
+    def __init__(self, transport: Transport, source: Source) -> None:
         self._transport = transport
         self._source: Any = source
         self._file: Any = None

@@ -8,8 +8,8 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from colonnade import _core
-from colonnade._driver.transport.blocking import RECOVERY_TIMEOUT_S
 from colonnade._driver.transport.event import impossible
+from colonnade._driver.transport.threads import RECOVERY_TIMEOUT_S
 from colonnade.errors import FeatureNotSupportedError, PostgresError, WrongObjectTypeError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade._driver.listening import checked_channels
 from colonnade._driver.notification import Notification, NotificationGap
-from colonnade._driver.transport.blocking import Bell, deadline
+from colonnade._driver.transport.threads import Bell, deadline
 from colonnade._words.arguments import check_count, checked_timeout
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 

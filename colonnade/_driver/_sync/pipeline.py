@@ -18,8 +18,8 @@ from colonnade._driver._sync.row_making import RowMaking
 from colonnade._driver._sync.series import CHUNK_BYTES, check_many
 from colonnade._driver.shaped_query import Shape
 from colonnade._driver.sql.sql_text import is_read
-from colonnade._driver.transport.blocking import deadline, mutex, whole_block
 from colonnade._driver.transport.event import impossible
+from colonnade._driver.transport.threads import deadline, mutex, whole_block
 from colonnade.errors import DecodeError, InterfaceError, PostgresError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from colonnade import _core
 from colonnade._words.arguments import check_callable
 
 if TYPE_CHECKING:
-    from colonnade._driver.transport.blocking import BlockingTransport
+    from colonnade._driver.transport.threads import Transport
     from colonnade.rows import RowFactory
 
     RecordClass = type[_core.Record | tuple[Any, ...]] | None
@@ -42,7 +42,7 @@ class RowMaking(NamedTuple):
         return RowMaking(made_of, factory)
 
 
-def made_rows(transport: BlockingTransport, records: list[Any], factory: Factory) -> list[Any]:
+def made_rows(transport: Transport, records: list[Any], factory: Factory) -> list[Any]:
     """The rows that a factory makes of records; the event loop runs other tasks in between."""
     if factory is None or not records:
         return records

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._driver._sync.failures import note_limit
 from colonnade._driver.server_facts import ServerSettings, parse_server_version
-from colonnade._driver.transport.blocking import deadline
+from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import checked_timeout
 from colonnade.errors import InterfaceError
 

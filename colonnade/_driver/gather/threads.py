@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.gather.shared_errors import own
-from colonnade._driver.transport.blocking import RECOVERY_TIMEOUT_S, deadline, least, remaining
+from colonnade._driver.transport.threads import RECOVERY_TIMEOUT_S, deadline, least, remaining
 from colonnade.errors import QueryCanceledError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from colonnade._driver.supply.options import PoolOptions
     from colonnade._driver.supply.stats import PoolStats
-    from colonnade._driver.transport.asyncio import AsyncioTransport
+    from colonnade._driver.transport.asyncio import Transport
 
 P = TypeVar("P")
 
@@ -76,7 +76,7 @@ class Supply(Ledger[H]):
         self._openers: set[asyncio.Task[None]] = set()
         self._floor: asyncio.Task[None] | None = None
         self._reaper: asyncio.TimerHandle | None = None
-        self._unsent: list[AsyncioTransport] = []
+        self._unsent: list[Transport] = []
         self._drained: asyncio.Future[None] | None = None
         self._stopping = asyncio.Event()
         self._is_terminated = False

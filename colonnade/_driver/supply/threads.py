@@ -27,7 +27,7 @@ from colonnade._driver.supply.ledger import (
     Ledger,
 )
 from colonnade._driver.supply.waiting import WaitingList
-from colonnade._driver.transport.blocking import RECOVERY_TIMEOUT_S, deadline, least, remaining
+from colonnade._driver.transport.threads import RECOVERY_TIMEOUT_S, deadline, least, remaining
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 

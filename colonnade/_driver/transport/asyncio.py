@@ -97,7 +97,7 @@ class Bell:
             self._reader = None
 
 
-class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
+class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
     _core.Pump, asyncio.BufferedProtocol
 ):
     """One socket of a running loop, pumping bytes between the server and a session.
@@ -506,12 +506,12 @@ def _run_out(waiter: asyncio.Future[Event]) -> None:
         waiter.set_exception(TimeoutError())
 
 
-async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> AsyncioTransport:
+async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> Transport:
     """Open a socket to one address, with TLS if the policy requires it.
 
     Raises OSError if the address cannot be reached or refuses required TLS.
     """
-    transport = AsyncioTransport(session, address, tls)
+    transport = Transport(session, address, tls)
     await _open(address, tls, transport)
     return transport
 

@@ -14,7 +14,7 @@ from colonnade.jobs._async.leases import Leases
 from colonnade.jobs._async.turns import Turns
 from colonnade.jobs._tasks.asyncio import Signal, failure_of, run_all
 from colonnade.jobs._tasks.handlers import check_handler
-from colonnade.jobs._tasks.hub_asyncio import on_duty
+from colonnade.jobs._tasks.hub.asyncio import on_duty
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
 from colonnade.jobs.failures import headline_of, reason_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from colonnade.jobs._async.batch import Batch
     from colonnade.jobs._async.tables import Tables
-    from colonnade.jobs._tasks.hub_asyncio import Hub
+    from colonnade.jobs._tasks.hub.asyncio import Hub
 
 # One is kept for leases and notifications, and one gets and acknowledges jobs.
 _CONNECTIONS_LEAST = 2

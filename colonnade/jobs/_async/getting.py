@@ -13,7 +13,7 @@ from colonnade.jobs._async.asking import ask, ask_columns, columns_of, own_trans
 from colonnade.jobs._async.batch import Batch, ack_together
 from colonnade.jobs._async.leases import EXTENSIONS_PER_LEASE
 from colonnade.jobs._tasks.asyncio import Signal, in_background
-from colonnade.jobs._tasks.hub_asyncio import rung_by
+from colonnade.jobs._tasks.hub.asyncio import rung_by
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import colonnade
     from colonnade.jobs._async.tables import Tables
-    from colonnade.jobs._tasks.hub_asyncio import Hub
+    from colonnade.jobs._tasks.hub.asyncio import Hub
     from colonnade.jobs.pace import Pace
 
     _AskOne = Callable[[colonnade.Connection, Tables], Awaitable[Any]]

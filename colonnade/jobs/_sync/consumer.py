@@ -15,7 +15,7 @@ from colonnade.jobs._sync.getting import Asker, get_until
 from colonnade.jobs._sync.leases import Leases
 from colonnade.jobs._sync.turns import Turns
 from colonnade.jobs._tasks.handlers import check_handler
-from colonnade.jobs._tasks.hub_threads import on_duty
+from colonnade.jobs._tasks.hub.threads import on_duty
 from colonnade.jobs._tasks.threads import Signal, failure_of, run_all
 from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from colonnade.jobs._sync.batch import Batch
     from colonnade.jobs._sync.tables import Tables
-    from colonnade.jobs._tasks.hub_threads import Hub
+    from colonnade.jobs._tasks.hub.threads import Hub
 
 # One is kept for leases and notifications, and one gets and acknowledges jobs.
 _CONNECTIONS_LEAST = 2

@@ -14,7 +14,7 @@ from colonnade.errors import DecodeError
 from colonnade.jobs._sync.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._sync.batch import Batch, ack_together
 from colonnade.jobs._sync.leases import EXTENSIONS_PER_LEASE
-from colonnade.jobs._tasks.hub_threads import rung_by
+from colonnade.jobs._tasks.hub.threads import rung_by
 from colonnade.jobs._tasks.threads import Signal, in_background
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import colonnade
     from colonnade.jobs._sync.tables import Tables
-    from colonnade.jobs._tasks.hub_threads import Hub
+    from colonnade.jobs._tasks.hub.threads import Hub
     from colonnade.jobs.pace import Pace
 
     _AskOne = Callable[[colonnade.sync.Connection, Tables], Any]

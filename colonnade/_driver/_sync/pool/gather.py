@@ -13,7 +13,7 @@ from colonnade._driver.gather.plan import Job, Plan
 from colonnade._driver.gather.query import Query
 from colonnade._driver.gather.shared_errors import own
 from colonnade._driver.gather.threads import Crew
-from colonnade._driver.transport.blocking import deadline
+from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_count, check_whole, checked_timeout
 from colonnade._words.shown import shown
 from colonnade.errors import (

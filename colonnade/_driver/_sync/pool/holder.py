@@ -13,7 +13,7 @@ from colonnade._driver._sync.failures import note_limit
 from colonnade._driver._sync.holds import StreamHold
 from colonnade._driver._sync.pool.proxy import PoolConnectionProxy
 from colonnade._driver._sync.reset import undo_transaction, usual_reset_query
-from colonnade._driver.transport.blocking import deadline
+from colonnade._driver.transport.threads import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from colonnade._driver._sync.pool.streams import PoolColumnStream
 from colonnade._driver.gather.costs import costs_or_new
 from colonnade._driver.gather.threads import SharedReads
 from colonnade._driver.supply.threads import Supply, made
-from colonnade._driver.transport.blocking import deadline
 from colonnade._driver.transport.forks import tell_in_child
+from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_name, check_whole, checked_timeout
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade.jobs.disque import replies
-from colonnade.jobs.disque._transport.asyncio import AsyncioTransport, Guard, Places
+from colonnade.jobs.disque._transport.asyncio import Guard, Places, Transport
 from colonnade.jobs.disque._transport.unanswered import UnansweredError
 from colonnade.jobs.disque.cluster import Cluster
 from colonnade.jobs.disque.commands import REPEATABLE
@@ -62,9 +62,9 @@ class _Door:
 
     def __init__(self, options: Options) -> None:
         self.places = Places(options.max_connections)
-        self.idle: list[AsyncioTransport] = []
+        self.idle: list[Transport] = []
 
-    def taken(self) -> AsyncioTransport | None:
+    def taken(self) -> Transport | None:
         """Take the connection that was used last, None if there is none."""
         try:
             return self.idle.pop()
@@ -150,7 +150,7 @@ class Nodes:
                 raise NoNodeError(f"no node of the cluster can be reached. {reasons}")
             await asyncio.sleep(max(pause, _SLEEP_LEAST_S))
 
-    async def _link(self, address: str, deadline: float) -> AsyncioTransport:
+    async def _link(self, address: str, deadline: float) -> Transport:
         """Return an idle connection to a node, or a new one that knows the node."""
         door = self._door(address)
         if not await door.places.take(deadline):
@@ -169,8 +169,8 @@ class Nodes:
             door.places.give_back()
             raise
 
-    async def _opened(self, address: str, deadline: float) -> AsyncioTransport:
-        link = AsyncioTransport(address, self._options)
+    async def _opened(self, address: str, deadline: float) -> Transport:
+        link = Transport(address, self._options)
         await link.open(deadline)
         try:
             answers = await link.exchange([("HELLO",)], deadline)
@@ -190,7 +190,7 @@ class Nodes:
         return link
 
     async def _exchange(
-        self, link: AsyncioTransport, commands: Sequence[Command], deadline: float
+        self, link: Transport, commands: Sequence[Command], deadline: float
     ) -> Flight:
         door = self._door(link.address)
         try:
@@ -210,7 +210,7 @@ class Nodes:
             door.places.give_back()
 
     def _unanswered(
-        self, error: UnansweredError, commands: Sequence[Command], link: AsyncioTransport
+        self, error: UnansweredError, commands: Sequence[Command], link: Transport
     ) -> DisqueError:
         command = str(commands[0][0])
         fate = "the command may have been carried out"

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade.jobs.disque import replies
-from colonnade.jobs.disque._transport.blocking import BlockingTransport, Guard, Places
+from colonnade.jobs.disque._transport.threads import Guard, Places, Transport
 from colonnade.jobs.disque._transport.unanswered import UnansweredError
 from colonnade.jobs.disque.cluster import Cluster
 from colonnade.jobs.disque.commands import REPEATABLE
@@ -63,9 +63,9 @@ class _Door:
 
     def __init__(self, options: Options) -> None:
         self.places = Places(options.max_connections)
-        self.idle: list[BlockingTransport] = []
+        self.idle: list[Transport] = []
 
-    def taken(self) -> BlockingTransport | None:
+    def taken(self) -> Transport | None:
         """Take the connection that was used last, None if there is none."""
         try:
             return self.idle.pop()
@@ -149,7 +149,7 @@ class Nodes:
                 raise NoNodeError(f"no node of the cluster can be reached. {reasons}")
             time.sleep(max(pause, _SLEEP_LEAST_S))
 
-    def _link(self, address: str, deadline: float) -> BlockingTransport:
+    def _link(self, address: str, deadline: float) -> Transport:
         """Return an idle connection to a node, or a new one that knows the node."""
         door = self._door(address)
         if not door.places.take(deadline):
@@ -168,8 +168,8 @@ class Nodes:
             door.places.give_back()
             raise
 
-    def _opened(self, address: str, deadline: float) -> BlockingTransport:
-        link = BlockingTransport(address, self._options)
+    def _opened(self, address: str, deadline: float) -> Transport:
+        link = Transport(address, self._options)
         link.open(deadline)
         try:
             answers = link.exchange([("HELLO",)], deadline)
@@ -188,9 +188,7 @@ class Nodes:
             self.cluster.met(address, hello)
         return link
 
-    def _exchange(
-        self, link: BlockingTransport, commands: Sequence[Command], deadline: float
-    ) -> Flight:
+    def _exchange(self, link: Transport, commands: Sequence[Command], deadline: float) -> Flight:
         door = self._door(link.address)
         try:
             answers = link.exchange(commands, deadline)
@@ -209,7 +207,7 @@ class Nodes:
             door.places.give_back()
 
     def _unanswered(
-        self, error: UnansweredError, commands: Sequence[Command], link: BlockingTransport
+        self, error: UnansweredError, commands: Sequence[Command], link: Transport
     ) -> DisqueError:
         command = str(commands[0][0])
         fate = "the command may have been carried out"

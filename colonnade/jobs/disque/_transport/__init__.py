@@ -1,4 +1,4 @@
-"""The connections, over redis-py: `asyncio.py` for tasks, `blocking.py` for threads.
+"""The connections, over redis-py: `asyncio.py` for tasks, `threads.py` for threads.
 
 redis-py's clients resend commands after a broken connection unless they are told not to, and begin
 with a `HELLO 3` that is another command in Disque. So only its connections are used: with

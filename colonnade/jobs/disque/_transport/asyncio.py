@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from colonnade.jobs.disque.options import Options
 
 
-class AsyncioTransport:
+class Transport:
     """A connection to a node. Whoever does not read an answer to its end must close it.
 
     A `deadline` is a time of ``time.monotonic``.

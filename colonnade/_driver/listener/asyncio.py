@@ -1,4 +1,3 @@
-# async-only: file
 """Listening that outlives its connection: it reconnects and listens again."""
 
 from __future__ import annotations

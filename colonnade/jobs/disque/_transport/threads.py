@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _LEAST_S = 0.001
 
 
-class BlockingTransport:
-    """A connection to a node, as `AsyncioTransport` for tasks.
+class Transport:
+    """A connection to a node, as `Transport` for tasks.
 
     The deadline bounds each wait for bytes: a node that sends them one by one can exceed it.
     """

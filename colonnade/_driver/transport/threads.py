@@ -170,7 +170,7 @@ class Bell:
             self._conversation.transport.take_in()
 
 
-class BlockingTransport:
+class Transport:
     """One blocking socket, pumping bytes between the server and a session."""
 
     rolls_back = False
@@ -575,9 +575,9 @@ def _event(error: OSError, usual: int) -> int:
     return select.POLLOUT if isinstance(error, ssl.SSLWantWriteError) else usual
 
 
-def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> BlockingTransport:
+def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> Transport:
     """Open a socket to one address, with TLS if the policy requires it.
 
     Raises OSError if the address cannot be reached or refuses required TLS.
     """
-    return BlockingTransport(session, address, tls, open_socket(address, tls, remaining))
+    return Transport(session, address, tls, open_socket(address, tls, remaining))

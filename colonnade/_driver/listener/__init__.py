@@ -1,0 +1,1 @@
+"""`listen`, over a connection that is replaced when it is lost: for tasks and for threads."""

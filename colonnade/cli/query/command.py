@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from colonnade import formats
-from colonnade.cli.amounts import count as counted, duration
+from colonnade.cli.amounts import duration
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import CommandError, failures_told, say
-from colonnade.cli.files import WholeFiles
 from colonnade.cli.options import (
     Command,
     chosen_format,
@@ -22,12 +20,11 @@ from colonnade.cli.options import (
     query_options,
     result_options,
 )
-from colonnade.cli.outlet import STDOUT, Outlet, is_terminal
-from colonnade.cli.query.table import show
-from colonnade.cli.result import ResultOptions, write_result
-from colonnade.cli.statement import Prepared, Query, given_query
+from colonnade.cli.outlet import STDOUT, is_terminal
+from colonnade.cli.query.rows import Done, show_rows, write_rows
+from colonnade.cli.result import ResultOptions
+from colonnade.cli.statement import Prepared, given_query
 from colonnade.cli.transfer import Limits
-from colonnade.formats.lines import texts
 
 if TYPE_CHECKING:
     from colonnade import QueryTiming
@@ -42,15 +39,6 @@ colonnade query -f report.sql --format ndjson | jq .total
 echo 'SELECT now()' | colonnade query - --timing
 """
 _PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
-
-
-@dataclass(frozen=True)
-class _Done:
-    """The summary of a statement that has run."""
-
-    told: str
-    rows: int
-    timing: QueryTiming | None
 
 
 @click.command(
@@ -155,7 +143,7 @@ def _run_limited(
     settings: ResultOptions | None,
     max_rows: int,
     limit: int | None,
-) -> _Done:
+) -> Done:
     """Show or write the rows; roll back all changes if the result reaches the limit.
 
     A short statement may already be complete when the limit is reached, so that cancelling it is
@@ -179,13 +167,13 @@ def _run(
     settings: ResultOptions | None,
     max_rows: int,
     limit: int | None,
-) -> _Done:
+) -> Done:
     if settings is None:
-        return _show_table(prepared, max_rows, limit)
-    return _write(prepared, output, settings)
+        return show_rows(prepared, max_rows, limit)
+    return write_rows(prepared, output, settings)
 
 
-def _run_command(prepared: Prepared, output: Path) -> _Done:
+def _run_command(prepared: Prepared, output: Path) -> Done:
     """Run a statement that returns no rows, and report its status.
 
     Raises CommandError if an output file was given.
@@ -193,57 +181,7 @@ def _run_command(prepared: Prepared, output: Path) -> _Done:
     if output != STDOUT:
         raise CommandError("the statement returns no rows and was not run", "omit -o to run it")
     status = prepared.connection.execute(prepared.query.sql, *prepared.query.args)
-    return _Done(status, 0, prepared.connection.last_timing)
-
-
-def _show_table(prepared: Prepared, max_rows: int, limit: int | None) -> _Done:
-    """Print the first rows, and count all rows."""
-    prepared = _with_unique_names(prepared)
-    rows: list[tuple[str | None, ...]] = []
-    count = 0
-    stream = prepared.statement.iter_columns(
-        *prepared.query.args, batch_rows=prepared.batch_rows, schema=prepared.text_schema
-    )
-    with stream:
-        for batch in stream:
-            kept = len(batch) if limit is None else min(len(batch), limit - count)
-            count += kept
-            wanted = kept if not max_rows else min(kept, max_rows - len(rows))
-            if wanted > 0:
-                rows += zip(*texts(batch[:wanted]), strict=True)
-            if count == limit:
-                break
-    show(prepared.attributes, rows)
-    told = counted(count, "row")
-    if len(rows) < count:
-        told = f"first {len(rows):,} of {told}"
-    return _Done(told, count, prepared.connection.last_timing)
-
-
-def _with_unique_names(prepared: Prepared) -> Prepared:
-    """Give repeated column names unique aliases; the table shows the original names.
-
-    Raises CommandError if the statement cannot stand in FROM.
-    """
-    names = [attribute.name for attribute in prepared.attributes]
-    if len(set(names)) == len(names):
-        return prepared
-    if not prepared.query.is_selection:
-        raise CommandError(
-            "several columns have the same name", "give them names: RETURNING a AS first"
-        )
-    places = ", ".join(f"column_{number}" for number in range(1, len(names) + 1))
-    sql = f"SELECT * FROM ({prepared.query.sql}\n) AS query ({places})"
-    return Prepared(prepared.connection, Query(sql, prepared.query.args))
-
-
-def _write(prepared: Prepared, output: Path, options: ResultOptions) -> _Done:
-    prepared.ask_planner()
-    with WholeFiles() as files:
-        outlet = Outlet(files, output)
-        transfer = write_result(prepared, outlet, options)
-    told = counted(transfer.rows, "row")
-    return _Done(told, transfer.rows, prepared.connection.last_timing)
+    return Done(status, 0, prepared.connection.last_timing)
 
 
 def _phases(timing: QueryTiming) -> str:

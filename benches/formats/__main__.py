@@ -84,7 +84,7 @@ def ways(columns: Columns, records: Sequence[Any]) -> dict[str, Callable[[], int
         "Arrow stream, lz4": lambda: Encoder.arrow_stream("lz4"),
         "Arrow stream, zstd": lambda: Encoder.arrow_stream("zstd"),
         "JSON columns": Encoder.json_columns,
-        "NDJSON": lambda: Encoder.ndjson(end_mark=True),
+        "NDJSON": lambda: Encoder.ndjson("javascript", end_mark=True),
         "CSV": lambda: Encoder.csv(header=True),
     }
 

@@ -11,12 +11,16 @@ import click
 
 from colonnade import InterfaceError, formats
 from colonnade.cli.failures import CommandError, missing_library
+from colonnade.cli.outlet import STDOUT, is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+#: The value of --format for the table on the terminal, which is not a file format.
+TABLE = "table"
 
 _NEGATIVE = re.compile(r"-[\d.]")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
@@ -148,6 +152,21 @@ def chosen_format(word: str | None, path: Path) -> formats.Format:
             raise missing_library(form.library, form.library, f"the format {form}")
         importlib.import_module(form.library)
     return form
+
+
+def output_format(word: str | None, output: Path) -> formats.Format | None:
+    """Return the format of rows that go to a file or to standard output; None means a table."""
+    if word == TABLE or (word is None and is_terminal(output)):
+        if output != STDOUT:
+            names = ", ".join(form.name for form in formats.FORMATS)
+            raise click.UsageError(f"a table cannot be written to a file: choose from {names}")
+        return None
+    if word is None and output == STDOUT:
+        return formats.CSV
+    chosen = chosen_format(word, output)
+    if chosen.is_binary and is_terminal(output):
+        raise click.UsageError(f"{chosen} is a binary format: use -o FILE or a pipe")
+    return chosen
 
 
 def format_settings(

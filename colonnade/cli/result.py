@@ -9,8 +9,6 @@ from colonnade import formats
 from colonnade.cli.failures import CommandError
 from colonnade.cli.json_parts import with_json_of_parts
 from colonnade.cli.transfer import EnoughRowsError, Limits, Transfer
-from colonnade.formats.csv import split_rows
-from colonnade.formats.lines import Lines
 
 if TYPE_CHECKING:
     from colonnade.cli.outlet import Outlet
@@ -42,19 +40,14 @@ def write_result(
     Raises CommandError for a schema with a text format.
     """
     form = options.form
-    if options.schema and form.takes_text:
+    if options.schema and form.fetched != "arrow":
         raise CommandError(f"--schema sets Arrow types, and {form} has no Arrow types")
-    if form.parts_as_json:
+    if form.fetched == "json":
         prepared = with_json_of_parts(prepared)
     encoding = form.encode(prepared.attributes, options.settings)
     transfer = Transfer(outlet, encoding.writer, options.limits, progress)
     try:
-        # COPY of the server's CSV is faster, but takes selections only, and prints moments, floats
-        # and bytes by settings of the session.
-        if form is formats.CSV and prepared.query.is_selection and prepared.has_plain_text:
-            _copy_csv(prepared, options.settings.csv, transfer)
-        else:
-            _stream(prepared, options, encoding, transfer)
+        _stream(prepared, options, encoding, transfer)
     except EnoughRowsError:
         pass
     except BaseException:
@@ -67,23 +60,10 @@ def write_result(
     return transfer
 
 
-def _copy_csv(prepared: Prepared, csv: formats.CsvOptions, transfer: Transfer) -> None:
-    """Write the server's CSV, which arrives in whole rows."""
-    transfer.take(Lines([]))
-    prepared.connection.copy_from_query(
-        prepared.query.sql,
-        *prepared.query.args,
-        output=lambda chunk: transfer.take(split_rows(chunk)),
-        format="csv",
-        delimiter=csv.delimiter,
-        null=csv.null,
-    )
-
-
 def _stream(
     prepared: Prepared, options: ResultOptions, encoding: formats.Encoding, transfer: Transfer
 ) -> None:
-    schema = prepared.text_schema if options.form.takes_text else options.schema
+    schema = options.schema if options.form.fetched == "arrow" else prepared.text_schema
     stream = prepared.statement.iter_columns(
         *prepared.query.args,
         batch_rows=prepared.batch_rows,

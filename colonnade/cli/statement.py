@@ -12,7 +12,7 @@ import click
 
 import colonnade.sync
 from colonnade._driver.sql.table_names import found_table, is_table, quoted
-from colonnade._words.type_facts import INTEGERS, WIDTHS
+from colonnade._words.type_facts import WIDTHS
 from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 
@@ -31,13 +31,6 @@ _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
 _BATCH_ROWS_MIN = 64
-#: Types that every server prints alike, whatever its settings.
-_PLAIN = {
-    *INTEGERS,
-    *("bool", "oid", "numeric", "uuid", "text", "varchar", "bpchar", "name"),
-    *("json", "jsonb", "time", "timetz", "inet", "cidr", "bit", "varbit", "tsvector"),
-    *("macaddr", "macaddr8"),
-}
 
 
 @dataclass(frozen=True)
@@ -149,15 +142,6 @@ class Prepared:
         rows = _BATCH_ROWS if is_fixed else _BATCH_ROWS_ANY_LENGTH
         fitting = _BATCH_BYTES // max(self.row_bytes or 1, 1)
         return max(_BATCH_ROWS_MIN, min(rows, fitting))
-
-    @property
-    def has_plain_text(self) -> bool:
-        """Whether no setting of the session changes the text of the result."""
-        types = [attribute.type for attribute in self.attributes]
-        return all(
-            known.name.removesuffix("[]") in _PLAIN and known.schema == "pg_catalog"
-            for known in types
-        )
 
     @property
     def text_schema(self) -> dict[str, str]:

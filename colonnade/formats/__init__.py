@@ -6,12 +6,10 @@ file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
 from colonnade.formats.arrow import FileEncoding, StreamEncoding, open_arrow
-from colonnade.formats.csv import CsvEncoding
 from colonnade.formats.format import (
     CsvOptions,
     Encoding,
@@ -19,12 +17,14 @@ from colonnade.formats.format import (
     Opened,
     Settings,
     Sink,
+    UnknownFormatError,
     Writer,
 )
-from colonnade.formats.ndjson import NdjsonEncoding
 from colonnade.formats.parquet import ParquetEncoding, open_parquet
+from colonnade.formats.text import csv_encoding, ndjson_encoding
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 __all__ = [
@@ -37,21 +37,34 @@ __all__ = [
     "Opened",
     "Settings",
     "Sink",
+    "UnknownFormatError",
     "Writer",
     "by_file_name",
     "by_name",
     "described",
+    "named",
 ]
 
-CSV = Format("csv", "CSV", (".csv",), "text/csv", CsvEncoding, takes_text=True)
+
+class Named(Protocol):
+    """A format of files or of HTTP."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        raise NotImplementedError
+
+
+F = TypeVar("F", bound=Named)
+
+CSV = Format("csv", "CSV", (".csv",), "text/csv", csv_encoding, fetched="text")
 NDJSON = Format(
     "ndjson",
     "newline-delimited JSON",
     (".ndjson", ".jsonl"),
     "application/x-ndjson",
-    NdjsonEncoding,
-    takes_text=True,
-    parts_as_json=True,
+    ndjson_encoding,
+    fetched="json",
 )
 
 FORMATS: list[Format] = [
@@ -94,23 +107,33 @@ FORMATS: list[Format] = [
 
 
 def by_name(name: str) -> Format:
-    """Return the format of this name. Raises InterfaceError for an unknown name."""
-    for form in FORMATS:
+    """Return the format of this name. Raises UnknownFormatError if there is none."""
+    return named(name, FORMATS)
+
+
+def named(name: str, formats: Sequence[F]) -> F:
+    """Return the one of these formats that has this name.
+
+    Raises UnknownFormatError if there is none.
+    """
+    for form in formats:
         if form.name == name:
             return form
-    raise InterfaceError(
-        f"there is no format {shown(name)}: use one of {', '.join(map(str, FORMATS))}"
-    )
+    known = ", ".join(form.name for form in formats)
+    raise UnknownFormatError(f"there is no format {shown(name)}: use one of {known}")
 
 
 def by_file_name(path: Path) -> Format:
-    """Return the format of a file by its name's ending. Raises InterfaceError if it is unknown."""
+    """Return the format of a file by its name's ending.
+
+    Raises UnknownFormatError if it is unknown.
+    """
     ending = path.suffix.lower()
     for form in FORMATS:
         if ending in form.endings:
             return form
     known = ", ".join(ending for form in FORMATS for ending in form.endings)
-    raise InterfaceError(
+    raise UnknownFormatError(
         f'the name "{path.name}" does not end with that of a format',
         hint=f"use one of the endings {known}",
     )

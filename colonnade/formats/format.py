@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from colonnade import Attribute, Columns
+
+
+class UnknownFormatError(InterfaceError, ValueError):
+    """There is no format, dialect or compression of this name."""
 
 
 class UnsuitableFormatError(InterfaceError, ValueError):
@@ -64,20 +68,6 @@ class CsvOptions:
     header: bool = True
     null: str = ""
 
-    def line(self, values: Iterable[str | None]) -> bytes:
-        """Format one row in UTF-8; None is NULL."""
-        return self.delimiter.join(map(self._cell, values)).encode() + b"\n"
-
-    def _cell(self, text: str | None) -> str:
-        if text is None:
-            return self.null
-        special = (self.delimiter, '"', "\r", "\n")
-        needs_quotes = text in {self.null, "\\."} or any(one in text for one in special)
-        if not needs_quotes:
-            return text
-        doubled = text.replace('"', '""')
-        return f'"{doubled}"'
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -118,10 +108,9 @@ class Format:
     library: str | None = None
     """The package that the format requires."""
     is_binary: bool = False
-    takes_text: bool = False
-    """Whether the columns are fetched as the server's text."""
-    parts_as_json: bool = False
-    """Whether the server converts arrays and composites to JSON."""
+    fetched: Literal["arrow", "text", "json"] = "arrow"
+    """What the columns are fetched as: Arrow's types, the server's text, or the latter with arrays
+    and composites that the server has converted to JSON."""
 
     def __str__(self) -> str:
         return self.name
@@ -129,11 +118,12 @@ class Format:
     def codec(self, asked: str | None) -> str:
         """Return the codec `asked`, or the default for None.
 
-        Raises InterfaceError if the format does not support it.
+        Raises UnknownFormatError if the format does not support it.
         """
         if asked is None:
             return self.codecs[0]
         if asked not in self.codecs:
             known = ", ".join(self.codecs)
-            raise InterfaceError(f"{self} has no compression {shown(asked)}; choose from {known}")
+            msg = f"{self} has no compression {shown(asked)}; choose from {known}"
+            raise UnknownFormatError(msg)
         return asked

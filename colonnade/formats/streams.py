@@ -6,14 +6,16 @@ codecs=zstd``. An encoder releases the interpreter while it works, so it may run
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
 from colonnade import formats
 from colonnade._core.formats import Encoder, arrow_poison
+from colonnade.formats.dialects import KNOWN, OF_HTTP
 from colonnade.formats.format import UnsuitableFormatError
 from colonnade.formats.parquet import ParquetStream
+from colonnade.formats.text import csv_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -58,7 +60,11 @@ class StreamFormat:
     aliases: tuple[str, ...] = ()
     """Other media types in use for the same bytes."""
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The values of each parameter, the default first."""
+    """The values of each parameter."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """The value of a parameter that nobody asks for, if it is not the first one."""
+    told: frozenset[str] = frozenset()
+    """The parameters that the header names whatever they are; others only if not the default."""
     is_at_end: bool = False
     """Whether the encoder returns nothing before the end, because it writes column after column."""
     is_compressed: Callable[[Mapping[str, str]], bool] = lambda _: False
@@ -76,19 +82,26 @@ class StreamFormat:
 
     def settled(self, asked: Mapping[str, str]) -> dict[str, str] | None:
         """Return the value of every parameter; None if one that was asked for is unknown."""
-        values = {name: known[0] for name, known in self.parameters.items()}
+        values = {
+            name: self.defaults.get(name, known[0]) for name, known in self.parameters.items()
+        }
         for name, value in asked.items():
             if value not in self.parameters.get(name, ()):
                 return None
             values[name] = value
         return values
 
+    def preferring(self, defaults: Mapping[str, str]) -> StreamFormat:
+        """Return the same format with the default values of those parameters that it has."""
+        own = {name: value for name, value in defaults.items() if name in self.parameters}
+        return replace(self, defaults={**self.defaults, **own}) if own else self
+
     def content_type(self, parameters: Mapping[str, str]) -> str:
-        """Return the value of the header, with the parameters that are not the default."""
+        """Return the value of the header, with its parameters."""
         told = (
             f"; {name}={value}"
             for name, value in parameters.items()
-            if value != self.parameters[name][0]
+            if name in self.told or value != self.parameters[name][0]
         )
         return "".join([self.media_type, *told])
 
@@ -118,6 +131,15 @@ class NativeStream:
 
 def _arrow(parameters: Mapping[str, str]) -> StreamEncoder:
     return NativeStream(Encoder.arrow_stream(parameters["codecs"]), arrow_poison())
+
+
+def _ndjson(parameters: Mapping[str, str]) -> StreamEncoder:
+    has_mark = parameters["end"] == "true"
+    return NativeStream(Encoder.ndjson(parameters["numbers"], end_mark=has_mark))
+
+
+def _csv(parameters: Mapping[str, str]) -> StreamEncoder:
+    return NativeStream(csv_encoder(parameters["csv"], header=parameters["header"] == "present"))
 
 
 _ARROW = formats.by_name("arrow")
@@ -156,16 +178,18 @@ STREAMS: list[StreamFormat] = [
         formats.NDJSON.title,
         formats.NDJSON.endings[0],
         formats.NDJSON.media_type,
-        lambda parameters: NativeStream(Encoder.ndjson(end_mark=parameters["end"] == "true")),
+        _ndjson,
         aliases=("application/jsonl", "application/ndjson"),
-        parameters={"end": ("false", "true")},
-    ),
+        parameters={"numbers": KNOWN["numbers"], "end": ("false", "true")},
+        told=frozenset({"numbers"}),
+    ).preferring(asdict(OF_HTTP)),
     StreamFormat(
         formats.CSV.name,
         formats.CSV.title,
         formats.CSV.endings[0],
         formats.CSV.media_type,
-        lambda parameters: NativeStream(Encoder.csv(header=parameters["header"] == "present")),
-        parameters={"header": ("present", "absent")},
-    ),
+        _csv,
+        parameters={"csv": KNOWN["csv"], "header": ("present", "absent")},
+        told=frozenset({"csv"}),
+    ).preferring(asdict(OF_HTTP)),
 ]

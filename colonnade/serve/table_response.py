@@ -6,6 +6,7 @@ import functools
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
@@ -13,6 +14,8 @@ from urllib.parse import quote
 from colonnade._words.arguments import check_count, check_mapping, check_name, checked_timeout
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError
+from colonnade.formats import named
+from colonnade.formats.dialects import OF_HTTP, Dialects
 from colonnade.formats.streams import STREAMS
 from colonnade.serve.answer import Answer
 from colonnade.serve.body import Body
@@ -32,6 +35,7 @@ from colonnade.serve.sources import (
 )
 
 if TYPE_CHECKING:
+    from colonnade.formats.dialects import Csv, Numbers
     from colonnade.formats.streams import StreamFormat
     from colonnade.serve.negotiation import Choice
     from colonnade.serve.sources import Source
@@ -61,6 +65,10 @@ class TableResponse:
     default first: "arrow", "parquet", "json", "ndjson" and "csv". By default, these are all of them
     in this order, without Parquet if pyarrow is not installed.
 
+    `numbers` and `csv` are the dialects of NDJSON and CSV for a client that names none in its
+    request: "javascript", where a number that JavaScript would round is a string, or "exact", as in
+    files; "rfc4180", or "copy" for PostgreSQL's COPY. The media type names the dialect.
+
     `source` is `Columns`, a list of them, a stream such as ``pool.iter_columns(...)``, or a
     function without arguments that returns or awaits one of these. A function is called only if the
     client needs the rows: not for a request that is answered by 304 or 406, nor for HEAD. A stream
@@ -81,8 +89,9 @@ class TableResponse:
 
     FastAPI requires the class of this name in `colonnade.serve.starlette`.
 
-    Raises TypeError or ValueError for wrong arguments, InterfaceError for a format whose package is
-    not installed.
+    Raises TypeError or ValueError for wrong arguments, UnknownFormatError (a ValueError) for a name
+    of a format or dialect that there is not, InterfaceError for a format whose package is not
+    installed.
     """
 
     # Without a `__dict__`, a framework that does not know the class raises an error. FastAPI would
@@ -97,6 +106,8 @@ class TableResponse:
         source: Source,
         *,
         formats: Sequence[str] | None = None,
+        numbers: Numbers = OF_HTTP.numbers,
+        csv: Csv = OF_HTTP.csv,
         etag: str | None = None,
         filename: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -106,7 +117,9 @@ class TableResponse:
         check_source(source)
         self._source = source
         self._is_begun = False
-        self._offers = _all_offers() if formats is None else _offers(formats)
+        offers = _all_offers() if formats is None else _offers(formats)
+        dialects = asdict(Dialects(numbers, csv))
+        self._offers = [offer.preferring(dialects) for offer in offers]
         for name, text in (("etag", etag), ("filename", filename)):
             if text is not None:
                 check_name(name, text)
@@ -237,16 +250,13 @@ def _all_offers() -> Sequence[StreamFormat]:
 
 
 def _offers(names: Sequence[str]) -> Sequence[StreamFormat]:
-    by_name = {form.name: form for form in STREAMS}
     if isinstance(names, str) or not names:
         raise TypeError(f"formats must be a list of names, not {shown(names)}")
-    for name in names:
-        if name not in by_name:
-            known = ", ".join(by_name)
-            raise ValueError(f"there is no format {shown(name)}: use {known}")
-        if not by_name[name].is_there:
-            raise InterfaceError(f"the format {name} needs the package {by_name[name].library}")
-    return [by_name[name] for name in names]
+    offers = [named(name, STREAMS) for name in names]
+    for offer in offers:
+        if not offer.is_there:
+            raise InterfaceError(f"the format {offer} needs the package {offer.library}")
+    return offers
 
 
 def _header(name: str, value: str) -> tuple[bytes, bytes]:

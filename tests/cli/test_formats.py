@@ -5,18 +5,34 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade import formats
+from colonnade import formats, serve
 from colonnade.errors import InterfaceError
 from tests.cli.program import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: A format of lines, and its row in the table; nothing else mentions it.
 ADDED = """
 import sys
 from colonnade import formats
-from colonnade.formats.lines import Lines, LinesWriter
+
+class Lines(list):
+    def __getitem__(self, rows):
+        return Lines(super().__getitem__(rows))
+
+class LinesWriter:
+    def __init__(self, sink, head):
+        self.sink = sink
+        sink.write(head)
+    def write(self, unit):
+        self.sink.write(b"".join(unit))
+    def finish(self):
+        pass
 
 class Shouted:
     def __init__(self, attributes, settings):
@@ -28,7 +44,7 @@ class Shouted:
         return LinesWriter(sink, self.head)
 
 formats.FORMATS.append(
-    formats.Format("shout", "shouted text", (".shout",), "text/x-shout", Shouted, takes_text=True)
+    formats.Format("shout", "shouted text", (".shout",), "text/x-shout", Shouted, fetched="text")
 )
 sys.argv = ["colonnade", *sys.argv[1:]]
 from colonnade.cli.__main__ import main
@@ -80,9 +96,25 @@ def test_each_name_and_ending_is_one_format() -> None:
 @pytest.mark.parametrize("name", ["table", "Parquet", ""])
 def test_an_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(
-        InterfaceError, match=r"there is no format .*: use one of csv, ndjson, arrow"
+        formats.UnknownFormatError, match=r"there is no format .*: use one of csv, ndjson, arrow"
     ):
         formats.by_name(name)
+
+
+def test_a_wrong_name_is_the_same_mistake_everywhere() -> None:
+    wrong: list[Callable[[], object]] = [
+        lambda: formats.by_name("xlsx"),
+        lambda: formats.by_file_name(Path("x.xlsx")),
+        lambda: formats.by_name("parquet").codec("rar"),
+        lambda: serve.TableResponse(list, formats=["xlsx"]),
+        lambda: serve.TableResponse(list, numbers="rounded"),  # type: ignore[arg-type]
+        lambda: serve.TableResponse(list, csv="excel"),  # type: ignore[arg-type]
+    ]
+    for mistake in wrong:
+        with pytest.raises(formats.UnknownFormatError) as raised:
+            mistake()
+        assert isinstance(raised.value, InterfaceError)
+        assert isinstance(raised.value, ValueError)
 
 
 def test_the_room_knows_no_command_line() -> None:

@@ -85,19 +85,29 @@ def test_jobs_are_counted(dsn: str, pool: colonnade.sync.Pool, queue: jobs.Queue
 def test_jobs_are_shown(dsn: str, queue: jobs.Queue) -> None:
     queue.add({"user_id": [2**60, 8], "body": ['a, "b"', None], "tags": [["x", None], []]})
     first, second = objects(run_jobs(dsn, "peek", "emails", "--json")[0])
-    assert (first["user_id"], first["body"], first["tags"]) == (str(2**60), 'a, "b"', ["x", None])
+    assert (first["user_id"], first["body"], first["tags"]) == (2**60, 'a, "b"', ["x", None])
     assert (second["body"], second["job_attempts"], second["job_is_leased"]) == (None, 0, False)
     assert len(objects(run_jobs(dsn, "peek", "emails", "-n", "1", "--json")[0])) == 1
     head, row, *_ = run_jobs(dsn, "peek", "emails")[0].splitlines()
     assert head.startswith("user_id,body,tags,at,job_id")
     assert row.startswith('1152921504606846976,"a, ""b""",')
     table = run_jobs(dsn, "peek", "emails", "--format", "table")[0]
-    assert '1152921504606846976  a, "b"  ["x",null]' in table
+    assert '1152921504606846976  a, "b"  {x,NULL}' in table
     written = run_for_bytes(
         dsn, "jobs", "peek", "emails", "--schema", SCHEMA, "--format", "parquet"
     )
     assert pq.read_table(pa.BufferReader(written))["user_id"].to_pylist() == [2**60, 8]
     assert queue.length() == 2
+
+
+def test_jobs_are_written_as_query_writes_rows(dsn: str, queue: jobs.Queue) -> None:
+    queue.add({"user_id": [2**60], "body": ["x"], "tags": [["a", None]]})
+    row = "SELECT (2^60)::int8 AS user_id, 'x' AS body, '{a,NULL}'::text[] AS tags"
+    for form in ("csv", "ndjson"):
+        wanted = run_for_bytes(dsn, "query", row, "--format", form).decode().rstrip("}\n")
+        shown = run_jobs(dsn, "peek", "emails", "--format", form)[0]
+        ends = [line.rstrip("}") for line in wanted.split("\n")]
+        assert all(line.startswith(end) for line, end in zip(shown.splitlines(), ends, strict=True))
 
 
 def test_dead_letters_are_shown_and_requeued(dsn: str, queue: jobs.Queue) -> None:

@@ -153,7 +153,7 @@ def test_types_by_schema(link: Connection) -> None:
 
 def test_objects_refuse_columns_of_one_name(link: Connection) -> None:
     columns = link.fetch_columns("select 1 as a, 2 as b, 3 as a")
-    for encoder in (Encoder.json_columns(), Encoder.ndjson(end_mark=True)):
+    for encoder in (Encoder.json_columns(), Encoder.ndjson("javascript", end_mark=True)):
         with pytest.raises(ValueError, match='several columns have the name "a": a JSON object'):
             encoder.encode(columns._batch)
     assert encoded(Encoder.csv(header=True), columns) == b"a,b,a\r\n1,2,3\r\n"
@@ -162,7 +162,7 @@ def test_objects_refuse_columns_of_one_name(link: Connection) -> None:
 def test_lines_of_csv_and_json_end_as_documented(link: Connection) -> None:
     columns = link.fetch_columns("select 1 as a, E'x\\r\\ny' as b, '{\"k\":\n2}'::json as c")
     assert encoded(Encoder.csv(header=True), columns) == (b'a,b,c\r\n1,"x\r\ny","{""k"":\n2}"\r\n')
-    assert encoded(Encoder.ndjson(end_mark=False), columns) == (
+    assert encoded(Encoder.ndjson("javascript", end_mark=False), columns) == (
         b'{"a":1,"b":"x\\r\\ny","c":{"k": 2}}\n'
     )
 
@@ -170,13 +170,13 @@ def test_lines_of_csv_and_json_end_as_documented(link: Connection) -> None:
 def test_no_columns(link: Connection) -> None:
     columns = link.fetch_columns("select from generate_series(1, 2)")
     assert encoded(Encoder.json_columns(), columns) == b'{"columns":{},"rows":2}'
-    assert encoded(Encoder.ndjson(end_mark=False), columns) == b"{}\n{}\n"
+    assert encoded(Encoder.ndjson("javascript", end_mark=False), columns) == b"{}\n{}\n"
 
 
 def test_without_a_batch_there_is_no_file() -> None:
     for encoder in (
         Encoder.json_columns(),
-        Encoder.ndjson(end_mark=True),
+        Encoder.ndjson("javascript", end_mark=True),
         Encoder.csv(header=True),
     ):
         with pytest.raises(RuntimeError, match="at least one batch"):

@@ -34,11 +34,11 @@ def json_columns(*parts: Columns) -> dict[str, list[Any]]:
 
 def ndjson(*parts: Columns) -> list[dict[str, Any]]:
     """The rows of lines of JSON, whose last line counts them."""
-    text = encoded(Encoder.ndjson(end_mark=True), *parts)
+    text = encoded(Encoder.ndjson("javascript", end_mark=True), *parts)
     assert text.endswith(b"\n")
     *rows, mark = (json.loads(line) for line in text[:-1].split(b"\n"))
     assert mark == {"end": True, "rows": len(rows)}
-    bare = encoded(Encoder.ndjson(end_mark=False), *parts)
+    bare = encoded(Encoder.ndjson("javascript", end_mark=False), *parts)
     assert bare == text[: len(bare)]
     assert text.count(b"\n") == bare.count(b"\n") + 1
     return rows

@@ -10,6 +10,8 @@ from colonnade.serve.negotiation import chosen
 
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
+NDJSON = "application/x-ndjson"
+CSV = "text/csv"
 
 
 def type_for(accept: str | None, query: str = "") -> str | None:
@@ -74,7 +76,7 @@ JSON = "application/json"
         (f"{JSON};odata=verbose;q=0.1, {JSON};q=0.9, {ARROW};q=0.5", JSON),
         (f"{JSON};odata=verbose;q=0, */*;q=0.1, {ARROW};q=0", JSON),
         (f"{JSON};odata=verbose;q=0", None),
-        (f"{JSON};charset=utf-8;q=0, */*;q=0.1, {ARROW};q=0", "text/csv"),
+        (f"{JSON};charset=utf-8;q=0, */*;q=0.1, {ARROW};q=0", f"{CSV}; csv=rfc4180"),
         # A parameter of the format decides, whatever stands beside it.
         (f"{ARROW};codecs=zstd;charset=binary", f"{ARROW}; codecs=zstd"),
         (f"{ARROW};codecs=brotli;charset=binary", None),
@@ -82,8 +84,8 @@ JSON = "application/json"
         (f"{JSON};q=0.5, {ARROW};q=0.9", ARROW),
         (f"{JSON};q=0.9, {ARROW};q=0.5, */*;q=0.9", JSON),
         (f"text/csv, {JSON}", JSON),
-        ("text/*, */*;q=0.9", "text/csv"),
-        ("application/*, text/csv", "text/csv"),
+        ("text/*, */*;q=0.9", f"{CSV}; csv=rfc4180"),
+        ("application/*, text/csv", f"{CSV}; csv=rfc4180"),
     ],
 )
 def test_json_for_whom_asks_for_it(accept: str, expected: str | None) -> None:
@@ -116,3 +118,41 @@ def test_no_header_is_an_error(accept: str) -> None:
 @given(st.text(alphabet='*/;,=q.01"\\ abc'))
 def test_nothing_that_looks_like_a_header_is_an_error(accept: str) -> None:
     type_for(accept)
+
+
+@pytest.mark.parametrize(
+    ("accept", "query", "expected"),
+    [
+        (NDJSON, "", f"{NDJSON}; numbers=javascript"),
+        (f"{NDJSON};numbers=exact", "", f"{NDJSON}; numbers=exact"),
+        (f'{NDJSON};numbers="exact";end=true', "", f"{NDJSON}; numbers=exact; end=true"),
+        (f"{NDJSON};numbers=exact;q=0.5, {NDJSON}", "", f"{NDJSON}; numbers=javascript"),
+        (f"{NDJSON};numbers=rounded", "", None),
+        (f"{CSV};csv=copy", "", f"{CSV}; csv=copy"),
+        (None, "format=ndjson&numbers=exact", f"{NDJSON}; numbers=exact"),
+        (None, "format=csv&csv=copy&header=absent", f"{CSV}; csv=copy; header=absent"),
+        (None, "format=csv&csv=excel", None),
+    ],
+)
+def test_dialects(accept: str | None, query: str, expected: str | None) -> None:
+    offers = [form for form in STREAMS if form.name in {"ndjson", "csv"}]
+    choice = chosen(query, accept, offers)
+    assert (None if choice is None else choice.content_type) == expected
+
+
+def test_a_server_may_prefer_another_dialect() -> None:
+    offers = [
+        form.preferring({"numbers": "exact", "csv": "copy"})
+        for form in STREAMS
+        if form.name in {"ndjson", "csv"}
+    ]
+    for accept, expected in (
+        (None, f"{NDJSON}; numbers=exact"),
+        (NDJSON, f"{NDJSON}; numbers=exact"),
+        (CSV, f"{CSV}; csv=copy"),
+        (f"{NDJSON};numbers=javascript", f"{NDJSON}; numbers=javascript"),
+        (f"{CSV};csv=rfc4180, {NDJSON};q=0.1", f"{CSV}; csv=rfc4180"),
+    ):
+        choice = chosen("", accept, offers)
+        assert choice is not None
+        assert choice.content_type == expected

@@ -200,15 +200,52 @@ async def test_rows_come_as_lines(pool: colonnade.Pool) -> None:
     app = serve.TableResponse(lambda: pool.iter_columns(ROWS, 3, batch_rows=2))
     async with client_of(app) as client:
         response = await client.get("/", headers={"accept": "application/jsonl;end=true"})
-        assert response.headers["content-type"] == "application/x-ndjson; end=true"
+        assert (
+            response.headers["content-type"] == "application/x-ndjson; numbers=javascript; end=true"
+        )
         lines = [json.loads(line) for line in response.text.splitlines()]
         assert lines[1] == {"number": 2, "text": "text 2"}
         assert lines[3] == {"end": True, "rows": 3}
         response = await client.get("/", params={"format": "ndjson"})
         assert len(response.text.splitlines()) == 3
         response = await client.get("/", params={"format": "csv", "header": "absent"})
-        assert response.headers["content-type"] == "text/csv; header=absent"
+        assert response.headers["content-type"] == "text/csv; csv=rfc4180; header=absent"
         assert response.text == "1,text 1\r\n2,text 2\r\n3,text 3\r\n"
+
+
+LARGE = "SELECT (2^62)::int8 AS n, 1.50::numeric(9, 2) AS p, '\\x00ff'::bytea AS b, ARRAY[1] AS a"
+
+
+async def test_either_dialect_is_written(pool: colonnade.Pool) -> None:
+    columns = await pool.fetch_columns(LARGE)
+    exact = '{"n":4611686018427387904,"p":1.50,"b":"\\\\x00ff","a":[1]}\n'
+    rounded = '{"n":"4611686018427387904","p":"1.50","b":"AP8=","a":[1]}\n'
+    copied = "n,p,b,a\n4611686018427387904,1.50,\\x00ff,{1}\n"
+    usual = "n,p,b,a\r\n4611686018427387904,1.50,AP8=,[1]\r\n"
+    by_default = serve.TableResponse(columns, etag="1")
+    by_choice = serve.TableResponse(columns, etag="1", numbers="exact", csv="copy")
+    tags = set()
+    for app, lines, cells in ((by_default, rounded, usual), (by_choice, exact, copied)):
+        async with client_of(app) as client:
+            for query, text in (
+                ({"format": "ndjson"}, lines),
+                ({"format": "csv"}, cells),
+                ({"format": "ndjson", "numbers": "exact"}, exact),
+                ({"format": "ndjson", "numbers": "javascript"}, rounded),
+                ({"format": "csv", "csv": "copy"}, copied),
+                ({"format": "csv", "csv": "rfc4180"}, usual),
+            ):
+                response = await client.get("/", params=query)
+                assert response.text == text
+                tags.add((response.headers["content-type"], response.headers["etag"]))
+    # One tag for each dialect, whether the client or the server has chosen it.
+    assert sorted(kind for kind, _ in tags) == [
+        "application/x-ndjson; numbers=exact",
+        "application/x-ndjson; numbers=javascript",
+        "text/csv; csv=copy",
+        "text/csv; csv=rfc4180",
+    ]
+    assert len({tag for _, tag in tags}) == 4
 
 
 async def test_a_file_name_makes_browsers_save(pool: colonnade.Pool) -> None:
@@ -482,7 +519,9 @@ async def test_wrong_arguments_are_named(pool: colonnade.Pool) -> None:
     with pytest.raises(TypeError, match="not an empty tuple"):
         serve.TableResponse(())
     for options, message in (
-        ({"formats": ["xlsx"]}, "there is no format 'xlsx': use arrow, parquet, json, ndjson, csv"),
+        ({"formats": ["xlsx"]}, "there is no format 'xlsx': use one of arrow, parquet, json"),
+        ({"numbers": "rounded"}, 'numbers must be "exact" or "javascript", not \'rounded\''),
+        ({"csv": "excel"}, 'csv must be "copy" or "rfc4180", not \'excel\''),
         ({"formats": "arrow"}, "formats must be a list of names"),
         ({"formats": []}, "formats must be a list of names"),
         ({"etag": 5}, "etag must be a str"),

@@ -18,7 +18,7 @@ from colonnade.cli.importing.end_marks import quoted_marks
 from colonnade.cli.importing.guesses import Held, Layout
 from colonnade.cli.importing.other_texts import check_delimiter, check_encoding, hint_for
 from colonnade.cli.importing.places import copy_place, refused
-from colonnade.formats.lines import BYTE_ORDER_MARK
+from colonnade.formats.text import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

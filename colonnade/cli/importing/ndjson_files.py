@@ -16,7 +16,7 @@ from colonnade.cli.failures import CommandError
 from colonnade.cli.importing.end_marks import quoted_marks
 from colonnade.cli.importing.other_texts import hint_for_encoding
 from colonnade.cli.importing.places import refused
-from colonnade.formats.lines import BYTE_ORDER_MARK
+from colonnade.formats.text import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

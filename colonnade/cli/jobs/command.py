@@ -21,6 +21,7 @@ from colonnade.cli.jobs.showing import (
     show_jobs,
 )
 from colonnade.cli.options import Command
+from colonnade.cli.statement import Query
 from colonnade.errors import InsufficientPrivilegeError
 from colonnade.observe.visible import visible
 
@@ -104,8 +105,9 @@ def peek(
     """
     chosen = chosen_jobs_format(form, as_json=as_json)
     with opened(target, schema) as place:
-        columns = place.queue(name).peek(limit)
-    show_jobs(columns, chosen)
+        query = Query(place.queue(name).layout.peek, (limit,))
+        with place.pool.acquire() as connection:
+            show_jobs(connection, query, chosen)
 
 
 @jobs.command(
@@ -132,8 +134,9 @@ def dead(
     """Show dead letters: the payload, job_reason, and in job_errors all reasons before."""
     chosen = chosen_jobs_format(form, as_json=as_json)
     with opened(target, schema) as place:
-        columns = place.queue(name).dead(limit)
-    show_jobs(columns, chosen)
+        query = Query(place.queue(name).layout.dead, (limit,))
+        with place.pool.acquire() as connection:
+            show_jobs(connection, query, chosen)
 
 
 @jobs.command(

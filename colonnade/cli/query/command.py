@@ -13,14 +13,15 @@ from colonnade.cli.amounts import duration
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.options import (
+    TABLE,
     Command,
-    chosen_format,
     format_option,
     format_settings,
+    output_format,
     query_options,
     result_options,
 )
-from colonnade.cli.outlet import STDOUT, is_terminal
+from colonnade.cli.outlet import STDOUT
 from colonnade.cli.query.rows import Done, show_rows, write_rows
 from colonnade.cli.result import ResultOptions
 from colonnade.cli.statement import Prepared, given_query
@@ -29,8 +30,6 @@ from colonnade.cli.transfer import Limits
 if TYPE_CHECKING:
     from colonnade import QueryTiming
 
-#: The value of --format for the table on the terminal, which is not a file format.
-_TABLE = "table"
 _SHOWN_ROWS = 100
 _EXAMPLES = """\
 colonnade query 'SELECT * FROM flights WHERE carrier = $1 AND month = $2' UA 6
@@ -47,7 +46,7 @@ _PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
 @click.argument("words", nargs=-1, metavar="[SQL] [VALUE]...")
 @query_options
 @format_option(
-    _TABLE, help="Default: by the file's extension; a table on a terminal, CSV in a pipe."
+    TABLE, help="Default: by the file's extension; a table on a terminal, CSV in a pipe."
 )
 @click.option(
     "-o",
@@ -93,7 +92,7 @@ def query(
     reads each value as it reads a literal.
     """
     asked = given_query(words, file, named)
-    chosen = _format(form, output)
+    chosen = output_format(form, output)
     limit = options["limit"]
     settings = None if chosen is None else _settings(chosen, options)
     with failures_told(asked.sql), target.connect() as connection:
@@ -110,21 +109,6 @@ def query(
         say(f"{done.told}, {duration(elapsed)}")
         if timing and done.timing is not None:
             say(_phases(done.timing))
-
-
-def _format(word: str | None, output: Path) -> formats.Format | None:
-    """Return the format of the output; None means a table."""
-    if word == _TABLE or (word is None and is_terminal(output)):
-        if output != STDOUT:
-            names = ", ".join(form.name for form in formats.FORMATS)
-            raise click.UsageError(f"a table cannot be written to a file: choose from {names}")
-        return None
-    if word is None and output == STDOUT:
-        return formats.CSV
-    chosen = chosen_format(word, output)
-    if chosen.is_binary and is_terminal(output):
-        raise click.UsageError(f"{chosen} is a binary format: use -o FILE or a pipe")
-    return chosen
 
 
 def _settings(chosen: formats.Format, options: dict[str, Any]) -> ResultOptions:

@@ -12,7 +12,7 @@ from colonnade.cli.outlet import Outlet
 from colonnade.cli.query.table import show
 from colonnade.cli.result import write_result
 from colonnade.cli.statement import Prepared, Query
-from colonnade.formats.lines import texts
+from colonnade.formats.text import texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -45,6 +45,7 @@ mod requested_strings;
 mod result_columns;
 mod schema;
 mod table;
+mod texts;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
 mod trusted;
 mod validity;
@@ -78,5 +79,6 @@ pub use raw_values::{TextCells, byte_cells, fixed_values, null_bytes, text_cells
 pub use result_columns::{MadeColumn, made_batch};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use table::Table;
+pub use texts::{TextError, in_copy, in_json};
 pub use types::{Attribute, CodecFormat, Comparison, Kind, PgType, RECORDS, Shape, Type, type_of};
 pub use value::{Bits, List, Network, OfType, Range, Sign, Value};

@@ -1,85 +1,81 @@
-//! A result as CSV: RFC 4180, with CR LF at the end of each line.
+//! A result as CSV, in one of two dialects.
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::{Encoder, Ending, check_schema, csv_cell, made, no_batch, values};
+use crate::csv_cell::Cells;
+use crate::lines::LineFormat;
+use crate::values::{self, Numbers};
 
-const LINE_END: &[u8] = b"\r\n";
-
-/// Encodes CSV.
-pub struct CsvEncoder {
+/// CSV: its cells, and how its lines end.
+pub struct Csv {
     has_header: bool,
-    /// `None` before the first batch and after the end.
-    table: Option<Table>,
+    line_end: &'static [u8],
+    cells: Cells,
 }
 
-struct Table {
-    schema: SchemaRef,
-    row_bytes: usize,
-}
-
-impl CsvEncoder {
-    /// An encoder of rows alone.
-    pub fn new() -> Self {
-        Self { has_header: false, table: None }
+impl Csv {
+    /// RFC 4180: commas, with CR LF at the end of each line. NULL is an empty cell.
+    pub fn rfc4180() -> Self {
+        Self { has_header: false, line_end: b"\r\n", cells: Cells::default() }
     }
 
-    /// An encoder of a line with the columns' names, and rows.
-    pub fn with_header() -> Self {
-        Self { has_header: true, ..Self::new() }
+    /// As PostgreSQL's COPY writes it and reads it back: any delimiter, any text for NULL, and LF
+    /// at the end of each line.
+    pub fn copy(delimiter: u8, null: &str) -> Self {
+        let cells = Cells::new(delimiter, null);
+        Self { has_header: false, line_end: b"\n", cells }
     }
-}
 
-impl Default for CsvEncoder {
-    fn default() -> Self {
-        Self::new()
+    /// The same with a line of the columns' names.
+    #[must_use]
+    pub fn with_header(self) -> Self {
+        Self { has_header: true, ..self }
     }
 }
 
-impl Encoder for CsvEncoder {
-    fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
-        let mut header = Vec::new();
-        let table = match &mut self.table {
-            Some(table) => table,
-            None => {
-                if self.has_header {
-                    write_header(batch, &mut header);
-                }
-                self.table.insert(Table { schema: batch.schema(), row_bytes: 0 })
+impl LineFormat for Csv {
+    fn check(&self, _schema: &SchemaRef) -> Result<(), ArrowError> {
+        Ok(())
+    }
+
+    fn head(&self, schema: &SchemaRef) -> Vec<u8> {
+        let mut head = Vec::new();
+        if !self.has_header {
+            return head;
+        }
+        for (place, field) in schema.fields().iter().enumerate() {
+            if place > 0 {
+                head.push(self.cells.delimiter);
             }
-        };
-        check_schema(&table.schema, batch)?;
-        let columns = values::columns(batch)?;
-        let mut out = header;
-        out.reserve(table.row_bytes * batch.num_rows());
-        let start = out.len();
+            self.cells.text(field.name().as_bytes(), &mut head);
+        }
+        head.extend_from_slice(self.line_end);
+        head
+    }
+
+    fn rows(
+        &self,
+        batch: &RecordBatch,
+        text: &mut Vec<u8>,
+        ends: &mut Vec<usize>,
+    ) -> Result<(), ArrowError> {
+        // No value of CSV is rounded by its reader: all of them are text.
+        let columns = values::columns(batch, Numbers::JavaScript)?;
         for row in 0..batch.num_rows() {
             for (place, column) in columns.iter().enumerate() {
                 if place > 0 {
-                    out.push(b',');
+                    text.push(self.cells.delimiter);
                 }
-                column.csv(row, &mut out);
+                column.csv(row, &self.cells, text);
             }
-            out.extend_from_slice(LINE_END);
+            text.extend_from_slice(self.line_end);
+            ends.push(text.len());
         }
-        table.row_bytes = crate::row_bytes(out.get(start..).unwrap_or_default(), batch);
-        Ok(vec![Buffer::from_vec(out)])
+        Ok(())
     }
 
-    fn finish(&mut self) -> Result<Ending, ArrowError> {
-        self.table.take().ok_or_else(no_batch)?;
-        Ok(made(Vec::new()))
+    fn tail(&self, _rows: usize) -> Vec<u8> {
+        Vec::new()
     }
-}
-
-fn write_header(batch: &RecordBatch, out: &mut Vec<u8>) {
-    for (place, field) in batch.schema_ref().fields().iter().enumerate() {
-        if place > 0 {
-            out.push(b',');
-        }
-        csv_cell::text(field.name().as_bytes(), out);
-    }
-    out.extend_from_slice(LINE_END);
 }

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::values::{self, member_name};
+use crate::values::{self, Numbers, member_name};
 use crate::{Encoder, Ending, check_schema, no_batch};
 
 /// A part has about so many bytes: it stays in the processor's cache until it is copied.
@@ -46,7 +46,7 @@ impl Encoder for JsonColumnsEncoder {
         };
         check_schema(&table.schema, batch)?;
         // A column without a text is refused now, and not amid the document.
-        values::columns(batch)?;
+        values::columns(batch, Numbers::JavaScript)?;
         if batch.num_rows() > 0 {
             for (column, array) in table.columns.iter_mut().zip(batch.columns()) {
                 column.push(array.clone());
@@ -138,7 +138,7 @@ impl Document {
         let rows = self.step.min(array.len() - row);
         let start = text.len();
         let values = array.slice(row, rows);
-        values::column(field, &values)?.json_list(0..rows, text);
+        values::column(field, &values, Numbers::JavaScript)?.json_list(0..rows, text);
         let row_bytes = (text.len() - start).div_ceil(rows).max(1);
         self.step = (PART_BYTES / row_bytes).clamp(1, ROWS_MAX);
         let end = row + rows;

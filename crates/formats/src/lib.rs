@@ -8,6 +8,7 @@ pub mod csv;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod json_columns;
+pub mod lines;
 pub mod ndjson;
 
 mod csv_cell;
@@ -19,7 +20,10 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 
+use lines::Lines;
+
 pub use pieces::Pieces;
+pub use values::{NUMERALS, Numbers};
 
 /// Encodes the batches of one result. Buffers are returned in the order of their bytes, and may
 /// share the memory of the batch.
@@ -29,6 +33,17 @@ pub trait Encoder: Send {
 
     /// The end of the file. An error if there was no batch: without one, there is no schema.
     fn finish(&mut self) -> Result<Ending, ArrowError>;
+
+    /// The rows of batches, to be cut into files, whose beginning is [`Encoder::head`]. An error if
+    /// the format has no lines.
+    fn lines(&mut self, _batches: &[RecordBatch]) -> Result<Lines, ArrowError> {
+        Err(ArrowError::InvalidArgumentError("the format has no lines".to_owned()))
+    }
+
+    /// What each file begins with, once there was a batch.
+    fn head(&self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// The end of a file, made while it is read.
@@ -49,11 +64,6 @@ fn check_schema(first: &SchemaRef, batch: &RecordBatch) -> Result<(), ArrowError
 
 fn no_batch() -> ArrowError {
     ArrowError::InvalidArgumentError("a file needs at least one batch".to_owned())
-}
-
-/// The bytes of a row of this text, rounded up, from which the next batch's size is estimated.
-fn row_bytes(text: &[u8], batch: &RecordBatch) -> usize {
-    text.len().div_ceil(batch.num_rows().max(1))
 }
 
 #[cfg(test)]

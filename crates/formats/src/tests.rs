@@ -8,9 +8,10 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer, i256};
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::{Value, json};
 
-use crate::csv::CsvEncoder;
+use crate::csv::Csv;
 use crate::json_columns::JsonColumnsEncoder;
-use crate::ndjson::NdjsonEncoder;
+use crate::lines::LineEncoder;
+use crate::ndjson::Ndjson;
 use crate::*;
 
 fn text(mut encoder: impl Encoder, batches: &[RecordBatch]) -> Result<String, ArrowError> {
@@ -22,6 +23,14 @@ fn text(mut encoder: impl Encoder, batches: &[RecordBatch]) -> Result<String, Ar
         bytes.extend_from_slice(&part?);
     }
     Ok(String::from_utf8(bytes).unwrap())
+}
+
+fn ndjson() -> LineEncoder {
+    LineEncoder::new(Ndjson::new(Numbers::JavaScript))
+}
+
+fn csv() -> LineEncoder {
+    LineEncoder::new(Csv::rfc4180())
 }
 
 fn of_columns(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -40,10 +49,10 @@ fn values(array: impl Array + 'static) -> Value {
     let columns: Value = serde_json::from_str(&columns).unwrap();
     assert_eq!(columns["rows"], batch.num_rows());
     let values = columns["columns"]["v"].clone();
-    let lines = text(NdjsonEncoder::new(), std::slice::from_ref(&batch)).unwrap();
+    let lines = text(ndjson(), std::slice::from_ref(&batch)).unwrap();
     let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["v"].clone());
     assert_eq!(rows.collect::<Value>(), values);
-    assert!(text(CsvEncoder::new(), &[batch]).is_ok());
+    assert!(text(csv(), &[batch]).is_ok());
     values
 }
 
@@ -68,13 +77,17 @@ fn several_batches_make_one_file() {
         r#"{"n":null,"a \"b\"":""}"#,
         r#"{"n":3,"a \"b\"":null}"#,
     ];
-    assert_eq!(text(NdjsonEncoder::new(), &batches).unwrap(), rows.join("\n") + "\n");
-    let marked = text(NdjsonEncoder::with_end_mark(), &batches).unwrap();
+    assert_eq!(text(ndjson(), &batches).unwrap(), rows.join("\n") + "\n");
+    let marked =
+        text(LineEncoder::new(Ndjson::new(Numbers::JavaScript).with_end_mark()), &batches).unwrap();
     assert_eq!(marked.lines().last(), Some(r#"{"end":true,"rows":5}"#));
     let cells = "1,x\r\n,\"\"\r\n3,\r\n,\"\"\r\n3,\r\n";
-    assert_eq!(text(CsvEncoder::new(), &batches).unwrap(), cells);
+    assert_eq!(text(csv(), &batches).unwrap(), cells);
     let header = "n,\"a \"\"b\"\"\"\r\n";
-    assert_eq!(text(CsvEncoder::with_header(), &batches).unwrap(), format!("{header}{cells}"));
+    assert_eq!(
+        text(LineEncoder::new(Csv::rfc4180().with_header()), &batches).unwrap(),
+        format!("{header}{cells}")
+    );
 }
 
 #[test]
@@ -111,24 +124,27 @@ fn a_result_without_rows_or_columns_is_complete() {
     let columns = r#"{"columns":{"n":[],"a \"b\"":[]},"rows":0}"#;
     assert_eq!(text(JsonColumnsEncoder::default(), &empty).unwrap(), columns);
     let mark = "{\"end\":true,\"rows\":0}\n";
-    assert_eq!(text(NdjsonEncoder::with_end_mark(), &empty).unwrap(), mark);
-    assert_eq!(text(CsvEncoder::new(), &empty).unwrap(), "");
+    assert_eq!(
+        text(LineEncoder::new(Ndjson::new(Numbers::JavaScript).with_end_mark()), &empty).unwrap(),
+        mark
+    );
+    assert_eq!(text(csv(), &empty).unwrap(), "");
     let options = RecordBatchOptions::new().with_row_count(Some(2));
     let schema = Arc::new(Schema::empty());
     let bare = RecordBatch::try_new_with_options(schema, Vec::new(), &options).unwrap();
     let bare = [bare];
     assert_eq!(text(JsonColumnsEncoder::default(), &bare).unwrap(), r#"{"columns":{},"rows":2}"#);
-    assert_eq!(text(NdjsonEncoder::new(), &bare).unwrap(), "{}\n{}\n");
-    assert_eq!(text(CsvEncoder::with_header(), &bare).unwrap(), "\r\n\r\n\r\n");
+    assert_eq!(text(ndjson(), &bare).unwrap(), "{}\n{}\n");
+    assert_eq!(
+        text(LineEncoder::new(Csv::rfc4180().with_header()), &bare).unwrap(),
+        "\r\n\r\n\r\n"
+    );
 }
 
 #[test]
 fn a_file_needs_a_batch_and_one_schema() {
-    let encoders: [fn() -> Box<dyn Encoder>; 3] = [
-        || Box::new(JsonColumnsEncoder::default()),
-        || Box::new(NdjsonEncoder::new()),
-        || Box::new(CsvEncoder::new()),
-    ];
+    let encoders: [fn() -> Box<dyn Encoder>; 3] =
+        [|| Box::new(JsonColumnsEncoder::default()), || Box::new(ndjson()), || Box::new(csv())];
     for encoder in encoders {
         assert!(encoder().finish().err().unwrap().to_string().contains("at least one batch"));
         let mut encoder = encoder();
@@ -149,12 +165,15 @@ fn objects_refuse_columns_of_one_name() {
     let batch = [RecordBatch::try_new(schema, arrays.clone()).unwrap()];
     for error in [
         text(JsonColumnsEncoder::default(), &batch).unwrap_err(),
-        text(NdjsonEncoder::new(), &batch).unwrap_err(),
+        text(ndjson(), &batch).unwrap_err(),
     ] {
         assert!(matches!(&error, ArrowError::InvalidArgumentError(_)), "{error:?}");
         assert!(error.to_string().contains(r#"the name "a", "b":"#), "{error}");
     }
-    assert_eq!(text(CsvEncoder::with_header(), &batch).unwrap(), "a,b,a,b,a\r\n0,1,2,3,4\r\n");
+    assert_eq!(
+        text(LineEncoder::new(Csv::rfc4180().with_header()), &batch).unwrap(),
+        "a,b,a,b,a\r\n0,1,2,3,4\r\n"
+    );
     let structs = StructArray::new(fields.to_vec().into(), arrays, None);
     for error in refusals(structs) {
         assert!(error.contains(r#"column "v" has structs with several fields"#), "{error}");
@@ -165,8 +184,8 @@ fn refusals(array: impl Array + 'static) -> [String; 3] {
     let batch = [of_column(array)];
     [
         text(JsonColumnsEncoder::default(), &batch).unwrap_err().to_string(),
-        text(NdjsonEncoder::new(), &batch).unwrap_err().to_string(),
-        text(CsvEncoder::new(), &batch).unwrap_err().to_string(),
+        text(ndjson(), &batch).unwrap_err().to_string(),
+        text(csv(), &batch).unwrap_err().to_string(),
     ]
 }
 
@@ -205,7 +224,7 @@ fn text_of_every_layout() {
     assert_eq!(values(LargeBinaryArray::from(bytes.clone())), want);
     assert_eq!(values(BinaryViewArray::from(bytes)), want);
     let batch = [of_column(BinaryArray::from(vec![Some(b"".as_slice()), None]))];
-    assert_eq!(text(CsvEncoder::new(), &batch).unwrap(), "\"\"\r\n\r\n");
+    assert_eq!(text(csv(), &batch).unwrap(), "\"\"\r\n\r\n");
 }
 
 #[test]
@@ -245,7 +264,7 @@ fn lists_of_every_layout() {
     let nested = ListArray::new(item, OffsetBuffer::from_lengths([2, 2]), Arc::new(list), None);
     assert_eq!(values(nested.clone()), json!([[[1, null], null], [[], [2, 3]]]));
     let cells = "\"[[1,null],null]\"\r\n\"[[],[2,3]]\"\r\n";
-    assert_eq!(text(CsvEncoder::new(), &[of_column(nested)]).unwrap(), cells);
+    assert_eq!(text(csv(), &[of_column(nested)]).unwrap(), cells);
 }
 
 #[test]
@@ -290,17 +309,17 @@ fn fields_tell_json_and_uuids_apart() {
     };
     let json: ArrayRef =
         Arc::new(StringArray::from(vec![Some("{\"a\":\n1}"), None, Some("\"x\"")]));
-    let lines = text(NdjsonEncoder::new(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
+    let lines = text(ndjson(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
     assert_eq!(lines, "{\"v\":{\"a\": 1}}\n{\"v\":null}\n{\"v\":\"x\"}\n");
-    let cells = text(CsvEncoder::new(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
+    let cells = text(csv(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
     assert_eq!(cells, "\"{\"\"a\"\":\n1}\"\r\n\r\n\"\"\"x\"\"\"\r\n");
-    let lines = text(NdjsonEncoder::new(), &named(json, "arrow.json", true)).unwrap();
+    let lines = text(ndjson(), &named(json, "arrow.json", true)).unwrap();
     assert_eq!(lines, "{\"v\":[{\"a\": 1},null,\"x\"]}\n");
     let ids = FixedSizeBinaryArray::try_from_iter([[0xab_u8; 16]].into_iter()).unwrap();
     let ids: ArrayRef = Arc::new(ids);
-    let lines = text(NdjsonEncoder::new(), &named(Arc::clone(&ids), "arrow.uuid", true)).unwrap();
+    let lines = text(ndjson(), &named(Arc::clone(&ids), "arrow.uuid", true)).unwrap();
     assert_eq!(lines, "{\"v\":[\"abababab-abab-abab-abab-abababababab\"]}\n");
-    let lines = text(NdjsonEncoder::new(), &named(ids, "other", false)).unwrap();
+    let lines = text(ndjson(), &named(ids, "other", false)).unwrap();
     assert_eq!(lines, "{\"v\":\"q6urq6urq6urq6urq6urqw==\"}\n");
 }
 
@@ -316,7 +335,7 @@ fn strings_of_numbers_are_bare_cells() {
         ("s", Arc::new(StringArray::from(vec!["a,b", "\"x\"\n"]))),
     ])];
     assert_eq!(
-        text(CsvEncoder::new(), &batch).unwrap(),
+        text(csv(), &batch).unwrap(),
         "-9223372036854775808,NaN,1970-01-01,1970-01-01T00:00:00.000001Z,PT1.5S,true,\"a,b\"\r\n\
          7,1e+300,1970-01-02,1970-01-01T00:00:00Z,PT0S,false,\"\"\"x\"\"\n\"\r\n"
     );
@@ -326,6 +345,82 @@ fn strings_of_numbers_are_bare_cells() {
 fn copys_end_of_data_is_quoted_in_csv() {
     let column: ArrayRef = Arc::new(StringArray::from(vec!["\\.", "\\.x", "a"]));
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
-    let written = text(CsvEncoder::new(), &[batch]).unwrap();
+    let written = text(csv(), &[batch]).unwrap();
     assert_eq!(written, "\"\\.\"\r\n\\.x\r\na\r\n");
+}
+
+#[test]
+fn exact_numbers_are_numbers() {
+    let wide = Decimal256Array::from(vec![i256::from_i128(-5), i256::ZERO]);
+    let number = Arc::new(Int64Array::from(vec![i64::MIN, 7])) as ArrayRef;
+    let list = ListArray::new(
+        Arc::new(Field::new("item", DataType::Int64, true)),
+        OffsetBuffer::from_lengths([2, 0]),
+        Arc::clone(&number),
+        None,
+    );
+    let batch = [of_columns(vec![
+        ("n", number),
+        ("u", Arc::new(UInt64Array::from(vec![u64::MAX, 0]))),
+        ("d", Arc::new(wide.with_precision_and_scale(60, 2).unwrap())),
+        ("l", Arc::new(list)),
+        ("f", Arc::new(Float64Array::from(vec![f64::NAN, 0.1]))),
+    ])];
+    let exact = || LineEncoder::new(Ndjson::new(Numbers::Exact));
+    assert_eq!(
+        text(exact(), &batch).unwrap(),
+        "{\"n\":-9223372036854775808,\"u\":18446744073709551615,\"d\":-0.05,\
+         \"l\":[-9223372036854775808,7],\"f\":\"NaN\"}\n\
+         {\"n\":7,\"u\":0,\"d\":0.00,\"l\":[],\"f\":0.1}\n"
+    );
+    let quoted = "{\"n\":\"-9223372036854775808\",\"u\":\"18446744073709551615\",\"d\":\"-0.05\"";
+    assert!(text(ndjson(), &batch).unwrap().starts_with(quoted));
+}
+
+#[test]
+fn numbers_that_are_text_keep_their_digits() {
+    let texts = StringArray::from(vec![Some("1.500"), Some("-Infinity"), None, Some("1e+20")]);
+    let key = arrow_schema::extension::EXTENSION_TYPE_NAME_KEY.to_owned();
+    let field = Field::new("v", DataType::Utf8, true)
+        .with_metadata(HashMap::from([(key, NUMERALS.to_owned())]));
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = [RecordBatch::try_new(schema, vec![Arc::new(texts)]).unwrap()];
+    assert_eq!(
+        text(LineEncoder::new(Ndjson::new(Numbers::Exact)), &batch).unwrap(),
+        "{\"v\":1.500}\n{\"v\":\"-Infinity\"}\n{\"v\":null}\n{\"v\":1e+20}\n"
+    );
+    assert_eq!(text(csv(), &batch).unwrap(), "1.500\r\n-Infinity\r\n\r\n1e+20\r\n");
+}
+
+#[test]
+fn copys_csv_has_its_own_delimiter_and_null() {
+    let batch = [of_columns(vec![
+        ("a;b", Arc::new(StringArray::from(vec![Some("x;y"), None, Some("-"), Some("")])) as _),
+        ("n", Arc::new(Int32Array::from(vec![Some(1), Some(2), None, Some(3)]))),
+    ])];
+    let made = || LineEncoder::new(Csv::copy(b';', "-").with_header());
+    let rows = ["\"a;b\";n\n", "\"x;y\";1\n", "-;2\n", "\"-\";-\n", ";3\n"];
+    assert_eq!(text(made(), &batch).unwrap(), rows.concat());
+    let digits = LineEncoder::new(Csv::copy(b'2', "1"));
+    assert_eq!(text(digits, &[batch[0].slice(0, 2)]).unwrap(), "x;y2\"1\"\n12\"2\"\n");
+    let plain = LineEncoder::new(Csv::copy(b',', ""));
+    assert_eq!(text(plain, &[batch[0].slice(1, 3)]).unwrap(), ",2\n-,\n\"\",3\n");
+}
+
+#[test]
+fn lines_are_cut_where_rows_end() {
+    let texts = StringArray::from(vec!["a\nb", "c", "", "longer"]);
+    let batch = of_column(texts);
+    let mut encoder = LineEncoder::new(Csv::copy(b',', "").with_header());
+    assert!(encoder.head().is_empty());
+    let lines = encoder.lines(&[batch.slice(0, 1), batch.slice(1, 3)]).unwrap();
+    assert_eq!(encoder.head(), b"v\n");
+    assert_eq!((lines.len(), lines.is_empty()), (4, false));
+    assert_eq!(lines.text(), b"\"a\nb\"\nc\n\"\"\nlonger\n");
+    assert_eq!(lines.slice(1..3).text(), b"c\n\"\"\n");
+    assert_eq!(lines.slice(1..4).slice(1..9).text(), b"\"\"\nlonger\n");
+    assert!(lines.slice(7..9).is_empty());
+    assert_eq!([0, 5, 6, 8, 99].map(|most| lines.fitting(most)), [0, 0, 1, 2, 4]);
+    assert_eq!(lines.slice(2..4).fitting(3), 1);
+    assert!(JsonColumnsEncoder::default().lines(&[batch]).is_err());
 }

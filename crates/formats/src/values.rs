@@ -10,9 +10,30 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, Field, Schema};
 
+pub use choice::NUMERALS;
 pub(crate) use nested::member_name;
 
-use crate::csv_cell;
+use crate::csv_cell::Cells;
+
+/// How JSON has the numbers that a reader's double may round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbers {
+    /// As numbers with all digits, as PostgreSQL writes and reads them.
+    Exact,
+    /// As strings, because JavaScript would round them unnoticed.
+    JavaScript,
+}
+
+impl Numbers {
+    /// That of a name: "exact" or "javascript".
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "exact" => Some(Self::Exact),
+            "javascript" => Some(Self::JavaScript),
+            _ => None,
+        }
+    }
+}
 
 /// The values of one array. No method is called for the row of a NULL.
 trait Values {
@@ -20,14 +41,15 @@ trait Values {
     fn json(&self, row: usize, out: &mut Vec<u8>);
 
     /// Appends a value as a cell of CSV: its text in JSON, but a string without its quotes. The
-    /// strings that come here have nothing that JSON escapes or CSV quotes.
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
+    /// strings that come here have nothing that JSON escapes or CSV usually quotes.
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
         let start = out.len();
         self.json(row, out);
         if out.get(start) == Some(&b'"') && out.len() > start + 2 {
             out.pop();
             out.remove(start);
         }
+        cells.enclose_word(start, out);
     }
 
     /// Appends several values in JSON, with commas between them. It is a method of each
@@ -64,8 +86,8 @@ pub(crate) struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// The array of this field. Text and bytes of a JSON or UUID type are known by the field.
-    fn new(field: &Field, array: &'a dyn Array) -> Result<Self, Refusal> {
-        let values = choice::values(field, array)?;
+    fn new(field: &Field, array: &'a dyn Array, numbers: Numbers) -> Result<Self, Refusal> {
+        let values = choice::values(field, array, numbers)?;
         // Logical NULLs: those of a dictionary's values, and a run's, too.
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         Ok(Self { nulls, values })
@@ -85,10 +107,12 @@ impl<'a> Column<'a> {
         self.values.json_list(self.nulls.as_ref(), rows, out);
     }
 
-    /// Appends one cell of CSV: nothing for NULL.
-    pub(crate) fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        if !self.is_null(row) {
-            self.values.csv(row, out);
+    /// Appends one cell of CSV.
+    pub(crate) fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        if self.is_null(row) {
+            cells.null(out);
+        } else {
+            self.values.csv(row, cells, out);
         }
     }
 
@@ -101,14 +125,21 @@ impl<'a> Column<'a> {
 struct Refusal(String);
 
 /// The columns of a batch. An error names the column that has no text.
-pub(crate) fn columns(batch: &RecordBatch) -> Result<Vec<Column<'_>>, ArrowError> {
+pub(crate) fn columns(
+    batch: &RecordBatch,
+    numbers: Numbers,
+) -> Result<Vec<Column<'_>>, ArrowError> {
     let fields = batch.schema_ref().fields().iter();
-    fields.zip(batch.columns()).map(|(field, array)| column(field, array)).collect()
+    fields.zip(batch.columns()).map(|(field, array)| column(field, array, numbers)).collect()
 }
 
 /// One of them.
-pub(crate) fn column<'a>(field: &Field, array: &'a dyn Array) -> Result<Column<'a>, ArrowError> {
-    Column::new(field, array).map_err(|Refusal(clause)| {
+pub(crate) fn column<'a>(
+    field: &Field,
+    array: &'a dyn Array,
+    numbers: Numbers,
+) -> Result<Column<'a>, ArrowError> {
+    Column::new(field, array, numbers).map_err(|Refusal(clause)| {
         let name = field.name();
         ArrowError::InvalidArgumentError(format!("column {name:?} {clause}"))
     })

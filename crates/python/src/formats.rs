@@ -1,20 +1,24 @@
 //! `colonnade._core.formats`: batches as the bytes of a file format, and back.
 
+mod lines;
+
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{StringLayout, Table, export};
-use colonnade_formats::Ending;
+use colonnade_columnar::{ResultColumn, StringLayout, Table, TextError, export, in_copy, in_json};
 use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamReader};
-use colonnade_formats::csv::CsvEncoder;
+use colonnade_formats::csv::Csv;
 use colonnade_formats::json_columns::JsonColumnsEncoder;
-use colonnade_formats::ndjson::NdjsonEncoder;
+use colonnade_formats::lines::LineEncoder;
+use colonnade_formats::ndjson::Ndjson;
+use colonnade_formats::{Ending, NUMERALS, Numbers};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use self::lines::Lines;
 use crate::batch::Batch;
 use crate::errors;
 use crate::locks::locked;
@@ -71,15 +75,42 @@ fn exception_of_encoder(error: ArrowError) -> PyErr {
     }
 }
 
+/// What the columns become before they are written.
+#[derive(Clone, Copy)]
+enum Values {
+    /// The Arrow values.
+    Stored,
+    /// Those of `to_json`.
+    Json,
+    /// Those of COPY.
+    Copy,
+}
+
+impl Values {
+    fn of(self, chunk: &RecordBatch, columns: &[ResultColumn]) -> Result<RecordBatch, ArrowError> {
+        let chunk = export::with_string_layout(chunk, StringLayout::Small);
+        let converted = match self {
+            Self::Stored => return Ok(chunk),
+            Self::Json => in_json(&chunk, columns, NUMERALS),
+            Self::Copy => in_copy(&chunk, columns),
+        };
+        converted.map_err(|error| match error {
+            TextError::Arrow(error) => error,
+            other => ArrowError::InvalidArgumentError(other.to_string()),
+        })
+    }
+}
+
 /// Encodes the batches of one result. It releases the interpreter, so it is used in threads.
 #[pyclass(frozen, module = "colonnade._core.formats")]
 struct Encoder {
     inner: Mutex<Box<dyn colonnade_formats::Encoder>>,
+    values: Values,
 }
 
 impl Encoder {
-    fn new(inner: impl colonnade_formats::Encoder + 'static) -> Self {
-        Self { inner: Mutex::new(Box::new(inner)) }
+    fn new(inner: impl colonnade_formats::Encoder + 'static, values: Values) -> Self {
+        Self { inner: Mutex::new(Box::new(inner)), values }
     }
 }
 
@@ -90,37 +121,55 @@ impl Encoder {
     fn arrow_stream(codec: &str) -> PyResult<Self> {
         let refused = || PyValueError::new_err("codec must be \"none\", \"lz4\" or \"zstd\"");
         let codec = Codec::named(codec).ok_or_else(refused)?;
-        Ok(Self::new(ArrowStreamEncoder::new(codec)))
+        Ok(Self::new(ArrowStreamEncoder::new(codec), Values::Stored))
     }
 
     /// An encoder of `{"columns":{"a":[...]},"rows":N}`: all bytes come from `finish`, which
     /// makes them while they are asked for.
     #[staticmethod]
     fn json_columns() -> Self {
-        Self::new(JsonColumnsEncoder::default())
+        Self::new(JsonColumnsEncoder::default(), Values::Stored)
     }
 
-    /// An encoder of a JSON object per line. With the mark, the last line counts the rows.
+    /// An encoder of a JSON object per line. The numbers are "exact", with the other values as
+    /// `to_json` has them, or "javascript". With the mark, the last line counts the rows.
     #[staticmethod]
-    fn ndjson(end_mark: bool) -> Self {
-        Self::new(if end_mark { NdjsonEncoder::with_end_mark() } else { NdjsonEncoder::new() })
+    fn ndjson(numbers: &str, end_mark: bool) -> PyResult<Self> {
+        let refused = || PyValueError::new_err("numbers must be \"exact\" or \"javascript\"");
+        let numbers = Numbers::named(numbers).ok_or_else(refused)?;
+        let values = match numbers {
+            Numbers::Exact => Values::Json,
+            Numbers::JavaScript => Values::Stored,
+        };
+        let format = Ndjson::new(numbers);
+        let format = if end_mark { format.with_end_mark() } else { format };
+        Ok(Self::new(LineEncoder::new(format), values))
     }
 
-    /// An encoder of CSV, with or without a line of the columns' names.
+    /// An encoder of RFC 4180's CSV, with or without a line of the columns' names.
     #[staticmethod]
     fn csv(header: bool) -> Self {
-        Self::new(if header { CsvEncoder::with_header() } else { CsvEncoder::new() })
+        let format = Csv::rfc4180();
+        let format = if header { format.with_header() } else { format };
+        Self::new(LineEncoder::new(format), Values::Stored)
+    }
+
+    /// An encoder of the CSV that COPY writes and reads, with the text that stands for NULL.
+    #[staticmethod]
+    fn copy_csv(header: bool, delimiter: char, null: &str) -> PyResult<Self> {
+        let refused = |_| PyValueError::new_err("delimiter must be one byte");
+        let format = Csv::copy(u8::try_from(delimiter).map_err(refused)?, null);
+        let format = if header { format.with_header() } else { format };
+        Ok(Self::new(LineEncoder::new(format), Values::Copy))
     }
 
     /// The bytes of one batch; before the first one, the beginning of the file. Raises ValueError
     /// if the format has no text for a column, or no place for its name.
     fn encode(&self, py: Python<'_>, batch: &Batch) -> PyResult<Pieces> {
-        let chunks = batch.chunks();
         let buffers = py.detach(|| {
             let mut encoder = locked(&self.inner);
             let mut buffers = Vec::new();
-            for chunk in chunks {
-                let chunk = export::with_string_layout(&chunk, StringLayout::Small);
+            for chunk in self.chunks(batch)? {
                 buffers.extend(encoder.encode(&chunk)?);
             }
             Ok(buffers)
@@ -129,10 +178,30 @@ impl Encoder {
         Ok(Pieces::new(buffers, None))
     }
 
+    /// The rows of one batch, to be cut into files whose beginning is `head`. Raises ValueError as
+    /// `encode` does, and if the format has no lines.
+    fn lines(&self, py: Python<'_>, batch: &Batch) -> PyResult<Lines> {
+        let lines = py.detach(|| locked(&self.inner).lines(&self.chunks(batch)?));
+        lines.map(Lines::from).map_err(exception_of_encoder)
+    }
+
+    /// What each file begins with, once there was a batch.
+    fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &locked(&self.inner).head())
+    }
+
     /// The end of the file. Raises RuntimeError if there was no batch.
     fn finish(&self, py: Python<'_>) -> PyResult<Pieces> {
         let ending = py.detach(|| locked(&self.inner).finish()).map_err(errors::runtime)?;
         Ok(Pieces::new(Vec::new(), Some(ending)))
+    }
+}
+
+impl Encoder {
+    /// The chunks of a batch as they are written.
+    fn chunks(&self, batch: &Batch) -> Result<Vec<RecordBatch>, ArrowError> {
+        let chunks = batch.chunks().into_iter();
+        chunks.map(|chunk| self.values.of(&chunk, batch.result_columns())).collect()
     }
 }
 
@@ -205,6 +274,7 @@ pub(crate) fn foreign(table: impl Into<Table>) -> Batch {
 pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowStreamReader>()?;
     module.add_class::<Encoder>()?;
+    module.add_class::<Lines>()?;
     module.add_class::<Pieces>()?;
     module.add_function(wrap_pyfunction!(arrow_poison, module)?)
 }

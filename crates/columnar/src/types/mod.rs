@@ -29,6 +29,7 @@ mod hstore_text;
 mod int;
 mod interval;
 mod json;
+mod json_text;
 mod ltree;
 mod macaddr;
 mod names;
@@ -79,8 +80,10 @@ pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata
 pub use self::comparison::Comparison;
 pub use self::extensions::EXTENSION_TYPES;
 pub(crate) use self::extensions::{printed_line, unprinted_line};
+pub(crate) use self::json_text::{JsonText, push_iso};
 pub(crate) use self::range::flags as range_flags;
 pub use self::record::RECORDS;
+pub(crate) use self::server_text::{can_print, print};
 pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
 pub(crate) use self::written::{TextForm, encode as encode_in_text};

@@ -53,7 +53,8 @@ fn depends_on_settings(pg_type: &Type) -> bool {
     }
 }
 
-fn can_print(pg_type: &Type) -> bool {
+/// Whether values of the type in the binary format are printed here.
+pub(crate) fn can_print(pg_type: &Type) -> bool {
     match &pg_type.shape {
         Shape::Scalar(line) => pg_type.format() == Format::Binary && printer(line).is_some(),
         Shape::Array(_) if pg_type.is_vector() => false,
@@ -73,8 +74,8 @@ fn printer(line: &'static PgType) -> Option<&'static PgType> {
     (line.oid != 0 || printing.kind == Kind::Text).then_some(printing)
 }
 
-/// Appends the text of a value.
-fn print(pg_type: &Type, raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+/// Appends the text of a value in the binary format.
+pub(crate) fn print(pg_type: &Type, raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     match &pg_type.shape {
         Shape::Scalar(line) => {
             let printing = printer(line).unwrap_or(line);

@@ -2,7 +2,7 @@
 
 use arrow_buffer::i256;
 
-use super::short;
+use super::{characters, short};
 
 /// JavaScript's `Number.MAX_SAFE_INTEGER`: doubles hold all integers up to it.
 const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -17,7 +17,7 @@ pub(crate) fn signed(value: i64, out: &mut Vec<u8>) {
     if value.unsigned_abs() <= EXACT_MAX {
         integer(value, out);
     } else {
-        quoted_integer(value, out);
+        quoted(out, |out| integer(value, out));
     }
 }
 
@@ -26,14 +26,17 @@ pub(crate) fn unsigned(value: u64, out: &mut Vec<u8>) {
     if value <= EXACT_MAX {
         integer(value, out);
     } else {
-        quoted_integer(value, out);
+        quoted(out, |out| integer(value, out));
     }
 }
 
-fn quoted_integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.push(b'"');
-    integer(value, out);
-    out.push(b'"');
+/// A number that is text already; a word, such as NaN, is a string.
+pub(crate) fn numeral(text: &str, out: &mut Vec<u8>) {
+    if text.ends_with(|last: char| last.is_ascii_digit()) {
+        short::push(text.as_bytes(), out);
+    } else {
+        characters::string(text, out);
+    }
 }
 
 /// The shortest digits that read as the same number; a string if it is not finite.
@@ -50,7 +53,7 @@ pub(crate) fn float<F: zmij::Float + Into<f64> + Copy>(value: F, out: &mut Vec<u
     }
 }
 
-/// A decimal of up to 128 bits, with all digits of its scale.
+/// A decimal of up to 128 bits, with all digits of its scale, as a number.
 pub(crate) fn decimal(unscaled: i128, scale: i8, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     // The usual value fits 64 bits, which are formatted several times faster.
@@ -61,7 +64,7 @@ pub(crate) fn decimal(unscaled: i128, scale: i8, out: &mut Vec<u8>) {
     with_point(unscaled < 0, digits, scale, out);
 }
 
-/// A decimal of 256 bits.
+/// A decimal of 256 bits, as a number.
 pub(crate) fn wide_decimal(unscaled: i256, scale: i8, out: &mut Vec<u8>) {
     let text = unscaled.to_string();
     let digits = text.trim_start_matches('-');
@@ -69,7 +72,9 @@ pub(crate) fn wide_decimal(unscaled: i256, scale: i8, out: &mut Vec<u8>) {
 }
 
 fn with_point(is_negative: bool, digits: &str, scale: i8, out: &mut Vec<u8>) {
-    out.extend_from_slice(if is_negative { b"\"-" } else { b"\"" });
+    if is_negative {
+        out.push(b'-');
+    }
     let places = usize::from(scale.unsigned_abs());
     if scale <= 0 {
         out.extend_from_slice(digits.as_bytes());
@@ -88,5 +93,11 @@ fn with_point(is_negative: bool, digits: &str, scale: i8, out: &mut Vec<u8>) {
         out.extend(std::iter::repeat_n(b'0', places.saturating_sub(digits.len())));
         out.extend_from_slice(digits.as_bytes());
     }
+}
+
+/// Writes a number as a string of its digits.
+pub(crate) fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    write(out);
     out.push(b'"');
 }

@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use half::f16;
 
 use super::nested::{Dictionaries, Lists, Maps, Runs, Structs};
-use super::scalar::{Bytes, Json, Nothing, Primitives, Text};
-use super::{Refusal, Values};
+use super::scalar::{Bytes, Json, Nothing, Numerals, Primitives, Text};
+use super::{Numbers, Refusal, Values};
 use crate::text::{bytes, figures, moments};
 
 const MILLIS: i64 = 1_000;
@@ -19,8 +19,11 @@ const NANOS: i64 = 1_000_000_000;
 
 type Chosen<'a> = Result<Box<dyn Values + 'a>, Refusal>;
 
-/// The values of an array. The field tells JSON and UUIDs apart from plain text and bytes.
-pub(super) fn values<'a>(field: &Field, array: &'a dyn Array) -> Chosen<'a> {
+/// The extension type of text that is numbers, which PostgreSQL has printed.
+pub const NUMERALS: &str = "colonnade.numerals";
+
+/// The values of an array. The field tells JSON, numbers and UUIDs apart from plain text and bytes.
+pub(super) fn values<'a>(field: &Field, array: &'a dyn Array, numbers: Numbers) -> Chosen<'a> {
     match array.data_type() {
         DataType::Null => Ok(Box::new(Nothing)),
         DataType::Boolean => Ok(Box::new(array.as_boolean())),
@@ -34,41 +37,73 @@ pub(super) fn values<'a>(field: &Field, array: &'a dyn Array) -> Chosen<'a> {
             Ok(bytes(array.as_fixed_size_binary(), bytes::uuid))
         }
         DataType::FixedSizeBinary(_) => Ok(bytes(array.as_fixed_size_binary(), bytes::base64)),
-        other if other.is_numeric() => number(array),
+        other if other.is_numeric() => number(array, numbers),
         other if other.is_temporal() => moment(array),
-        _ => nested(field, array),
+        _ => nested(field, array, numbers),
     }
 }
 
-fn number(array: &dyn Array) -> Chosen<'_> {
+fn number(array: &dyn Array, numbers: Numbers) -> Chosen<'_> {
     Ok(match *array.data_type() {
         DataType::Int8 => primitive::<Int8Type>(array, figures::integer),
         DataType::Int16 => primitive::<Int16Type>(array, figures::integer),
         DataType::Int32 => primitive::<Int32Type>(array, figures::integer),
-        DataType::Int64 => primitive::<Int64Type>(array, figures::signed),
         DataType::UInt8 => primitive::<UInt8Type>(array, figures::integer),
         DataType::UInt16 => primitive::<UInt16Type>(array, figures::integer),
         DataType::UInt32 => primitive::<UInt32Type>(array, figures::integer),
-        DataType::UInt64 => primitive::<UInt64Type>(array, figures::unsigned),
         DataType::Float16 => {
             primitive::<Float16Type>(array, |value: f16, out| figures::float(value.to_f32(), out))
         }
         DataType::Float32 => primitive::<Float32Type>(array, figures::float),
         DataType::Float64 => primitive::<Float64Type>(array, figures::float),
-        DataType::Decimal32(_, scale) => primitive::<Decimal32Type>(array, move |value, out| {
-            figures::decimal(value.into(), scale, out);
-        }),
-        DataType::Decimal64(_, scale) => primitive::<Decimal64Type>(array, move |value, out| {
-            figures::decimal(value.into(), scale, out);
-        }),
-        DataType::Decimal128(_, scale) => primitive::<Decimal128Type>(array, move |value, out| {
-            figures::decimal(value, scale, out);
-        }),
-        DataType::Decimal256(_, scale) => primitive::<Decimal256Type>(array, move |value, out| {
-            figures::wide_decimal(value, scale, out);
-        }),
+        _ => return many_digits(array, numbers),
+    })
+}
+
+/// Numbers that a double may round.
+fn many_digits(array: &dyn Array, numbers: Numbers) -> Chosen<'_> {
+    Ok(match (array.data_type(), numbers) {
+        (DataType::Int64, Numbers::JavaScript) => primitive::<Int64Type>(array, figures::signed),
+        (DataType::Int64, Numbers::Exact) => primitive::<Int64Type>(array, figures::integer),
+        (DataType::UInt64, Numbers::JavaScript) => {
+            primitive::<UInt64Type>(array, figures::unsigned)
+        }
+        (DataType::UInt64, Numbers::Exact) => primitive::<UInt64Type>(array, figures::integer),
+        (&DataType::Decimal32(_, scale), _) => {
+            decimals::<Decimal32Type>(array, numbers, move |value, out| {
+                figures::decimal(value.into(), scale, out);
+            })
+        }
+        (&DataType::Decimal64(_, scale), _) => {
+            decimals::<Decimal64Type>(array, numbers, move |value, out| {
+                figures::decimal(value.into(), scale, out);
+            })
+        }
+        (&DataType::Decimal128(_, scale), _) => {
+            decimals::<Decimal128Type>(array, numbers, move |value, out| {
+                figures::decimal(value, scale, out);
+            })
+        }
+        (&DataType::Decimal256(_, scale), _) => {
+            decimals::<Decimal256Type>(array, numbers, move |value, out| {
+                figures::wide_decimal(value, scale, out);
+            })
+        }
         _ => return Err(without_text(array)),
     })
+}
+
+fn decimals<'a, T: ArrowPrimitiveType>(
+    array: &'a dyn Array,
+    numbers: Numbers,
+    write: impl Fn(T::Native, &mut Vec<u8>) + 'a,
+) -> Box<dyn Values + 'a> {
+    match numbers {
+        Numbers::Exact => primitive::<T>(array, write),
+        Numbers::JavaScript => {
+            primitive::<T>(array, move |value, out| figures::quoted(out, |out| write(value, out)))
+        }
+    }
 }
 
 fn moment(array: &dyn Array) -> Chosen<'_> {
@@ -123,23 +158,29 @@ fn interval(array: &dyn Array, unit: IntervalUnit) -> Box<dyn Values + '_> {
     }
 }
 
-fn nested<'a>(field: &Field, array: &'a dyn Array) -> Chosen<'a> {
+fn nested<'a>(field: &Field, array: &'a dyn Array, numbers: Numbers) -> Chosen<'a> {
     Ok(match array.data_type() {
-        DataType::List(item) => Box::new(Lists::new(array.as_list::<i32>(), item)?),
-        DataType::LargeList(item) => Box::new(Lists::new(array.as_list::<i64>(), item)?),
-        DataType::ListView(item) => Box::new(Lists::new(array.as_list_view::<i32>(), item)?),
-        DataType::LargeListView(item) => Box::new(Lists::new(array.as_list_view::<i64>(), item)?),
-        DataType::FixedSizeList(item, _) => Box::new(Lists::new(array.as_fixed_size_list(), item)?),
-        DataType::Struct(_) => Box::new(Structs::new(array.as_struct())?),
-        DataType::Map(..) => Box::new(Maps::new(array.as_map())?),
+        DataType::List(item) => Box::new(Lists::new(array.as_list::<i32>(), item, numbers)?),
+        DataType::LargeList(item) => Box::new(Lists::new(array.as_list::<i64>(), item, numbers)?),
+        DataType::ListView(item) => {
+            Box::new(Lists::new(array.as_list_view::<i32>(), item, numbers)?)
+        }
+        DataType::LargeListView(item) => {
+            Box::new(Lists::new(array.as_list_view::<i64>(), item, numbers)?)
+        }
+        DataType::FixedSizeList(item, _) => {
+            Box::new(Lists::new(array.as_fixed_size_list(), item, numbers)?)
+        }
+        DataType::Struct(_) => Box::new(Structs::new(array.as_struct(), numbers)?),
+        DataType::Map(..) => Box::new(Maps::new(array.as_map(), numbers)?),
         DataType::Dictionary(..) => downcast_dictionary_array!(
-            array => Box::new(Dictionaries::new(field, array)?),
+            array => Box::new(Dictionaries::new(field, array, numbers)?),
             _ => return Err(without_text(array)),
         ),
         DataType::RunEndEncoded(ends, value) => match ends.data_type() {
-            DataType::Int16 => Box::new(Runs::new(value, array.as_run::<Int16Type>())?),
-            DataType::Int32 => Box::new(Runs::new(value, array.as_run::<Int32Type>())?),
-            DataType::Int64 => Box::new(Runs::new(value, array.as_run::<Int64Type>())?),
+            DataType::Int16 => Box::new(Runs::new(value, array.as_run::<Int16Type>(), numbers)?),
+            DataType::Int32 => Box::new(Runs::new(value, array.as_run::<Int32Type>(), numbers)?),
+            DataType::Int64 => Box::new(Runs::new(value, array.as_run::<Int64Type>(), numbers)?),
             _ => return Err(without_text(array)),
         },
         _ => return Err(without_text(array)),
@@ -172,7 +213,13 @@ fn text<'a, A: ArrayAccessor<Item = &'a str> + 'a>(
     field: &Field,
     array: A,
 ) -> Box<dyn Values + 'a> {
-    if has_extension(field, "arrow.json") { Box::new(Json(array)) } else { Box::new(Text(array)) }
+    if has_extension(field, "arrow.json") {
+        Box::new(Json(array))
+    } else if has_extension(field, NUMERALS) {
+        Box::new(Numerals(array))
+    } else {
+        Box::new(Text(array))
+    }
 }
 
 fn bytes<'a, A: ArrayAccessor<Item = &'a [u8]> + 'a>(

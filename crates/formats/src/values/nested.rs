@@ -8,7 +8,7 @@ use arrow_array::{Array, DictionaryArray, ListLikeArray, MapArray, RunArray, Str
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, Field, Fields};
 
-use super::{Column, Refusal, Values, csv_cell};
+use super::{Cells, Column, Numbers, Refusal, Values};
 use crate::text::characters;
 
 /// The text of a member's name in an object: `"name":`.
@@ -30,11 +30,10 @@ pub(super) fn repeated_names(fields: &Fields) -> Vec<String> {
 }
 
 /// A JSON text as a cell.
-fn json_cell(values: &impl Values, row: usize, out: &mut Vec<u8>) {
+fn json_cell(values: &impl Values, row: usize, cells: &Cells, out: &mut Vec<u8>) {
     let start = out.len();
     values.json(row, out);
-    let json = out.split_off(start);
-    csv_cell::text(&json, out);
+    cells.enclose(start, out);
 }
 
 /// Lists of every layout, as arrays.
@@ -44,8 +43,8 @@ pub(super) struct Lists<'a, L> {
 }
 
 impl<'a, L: ListLikeArray> Lists<'a, L> {
-    pub(super) fn new(lists: &'a L, item: &Field) -> Result<Self, Refusal> {
-        Ok(Self { lists, items: Column::new(item, lists.values())? })
+    pub(super) fn new(lists: &'a L, item: &Field, numbers: Numbers) -> Result<Self, Refusal> {
+        Ok(Self { lists, items: Column::new(item, lists.values(), numbers)? })
     }
 }
 
@@ -56,8 +55,8 @@ impl<L: ListLikeArray> Values for Lists<'_, L> {
         out.push(b']');
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        json_cell(self, row, out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        json_cell(self, row, cells, out);
     }
 }
 
@@ -68,7 +67,7 @@ pub(super) struct Structs<'a> {
 }
 
 impl<'a> Structs<'a> {
-    pub(super) fn new(array: &'a StructArray) -> Result<Self, Refusal> {
+    pub(super) fn new(array: &'a StructArray, numbers: Numbers) -> Result<Self, Refusal> {
         let repeated = repeated_names(array.fields());
         if !repeated.is_empty() {
             let names = repeated.join(", ");
@@ -79,7 +78,9 @@ impl<'a> Structs<'a> {
         }
         let fields = array.fields().iter().zip(array.columns());
         let members = fields
-            .map(|(field, values)| Ok((member_name(field.name()), Column::new(field, values)?)))
+            .map(|(field, values)| {
+                Ok((member_name(field.name()), Column::new(field, values, numbers)?))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self { members })
     }
@@ -98,8 +99,8 @@ impl Values for Structs<'_> {
         out.push(b'}');
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        json_cell(self, row, out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        json_cell(self, row, cells, out);
     }
 }
 
@@ -111,7 +112,7 @@ pub(super) struct Maps<'a> {
 }
 
 impl<'a> Maps<'a> {
-    pub(super) fn new(maps: &'a MapArray) -> Result<Self, Refusal> {
+    pub(super) fn new(maps: &'a MapArray, numbers: Numbers) -> Result<Self, Refusal> {
         let (key, value) = maps.entries_fields();
         if !matches!(key.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
             return Err(Refusal(format!(
@@ -122,8 +123,9 @@ impl<'a> Maps<'a> {
         if maps.keys().null_count() > 0 {
             return Err(Refusal("has a NULL among the keys of its maps".to_owned()));
         }
-        let keys = Column::new(&Field::new("key", key.data_type().clone(), false), maps.keys())?;
-        Ok(Self { maps, keys, values: Column::new(value, maps.values())? })
+        let key = Field::new("key", key.data_type().clone(), false);
+        let keys = Column::new(&key, maps.keys(), numbers)?;
+        Ok(Self { maps, keys, values: Column::new(value, maps.values(), numbers)? })
     }
 
     fn entries(&self, row: usize) -> Range<usize> {
@@ -150,8 +152,8 @@ impl Values for Maps<'_> {
         out.push(b'}');
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        json_cell(self, row, out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        json_cell(self, row, cells, out);
     }
 }
 
@@ -162,8 +164,12 @@ pub(super) struct Dictionaries<'a, K: ArrowDictionaryKeyType> {
 }
 
 impl<'a, K: ArrowDictionaryKeyType> Dictionaries<'a, K> {
-    pub(super) fn new(field: &Field, array: &'a DictionaryArray<K>) -> Result<Self, Refusal> {
-        Ok(Self { keys: array, values: Column::new(field, array.values())? })
+    pub(super) fn new(
+        field: &Field,
+        array: &'a DictionaryArray<K>,
+        numbers: Numbers,
+    ) -> Result<Self, Refusal> {
+        Ok(Self { keys: array, values: Column::new(field, array.values(), numbers)? })
     }
 
     /// The place of a row's value. A row that is not NULL has one.
@@ -177,8 +183,8 @@ impl<K: ArrowDictionaryKeyType> Values for Dictionaries<'_, K> {
         self.values.json(self.place(row), out);
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        self.values.csv(self.place(row), out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        self.values.csv(self.place(row), cells, out);
     }
 }
 
@@ -189,8 +195,12 @@ pub(super) struct Runs<'a, R: RunEndIndexType> {
 }
 
 impl<'a, R: RunEndIndexType> Runs<'a, R> {
-    pub(super) fn new(value: &Field, runs: &'a RunArray<R>) -> Result<Self, Refusal> {
-        Ok(Self { runs, values: Column::new(value, runs.values())? })
+    pub(super) fn new(
+        value: &Field,
+        runs: &'a RunArray<R>,
+        numbers: Numbers,
+    ) -> Result<Self, Refusal> {
+        Ok(Self { runs, values: Column::new(value, runs.values(), numbers)? })
     }
 }
 
@@ -199,7 +209,7 @@ impl<R: RunEndIndexType> Values for Runs<'_, R> {
         self.values.json(self.runs.get_physical_index(row), out);
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        self.values.csv(self.runs.get_physical_index(row), out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        self.values.csv(self.runs.get_physical_index(row), cells, out);
     }
 }

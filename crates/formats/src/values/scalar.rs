@@ -2,8 +2,8 @@
 
 use arrow_array::{ArrayAccessor, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 
-use super::{Values, csv_cell};
-use crate::text::{characters, short};
+use super::{Cells, Values};
+use crate::text::{characters, figures, short};
 
 /// Numbers and moments, each written by a function of [`crate::text`].
 pub(super) struct Primitives<'a, T: ArrowPrimitiveType, W> {
@@ -44,8 +44,8 @@ impl<'a, A: ArrayAccessor<Item = &'a str>> Values for Text<A> {
         characters::string(self.0.value(row), out);
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        csv_cell::text(self.0.value(row).as_bytes(), out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        cells.text(self.0.value(row).as_bytes(), out);
     }
 }
 
@@ -57,8 +57,21 @@ impl<'a, A: ArrayAccessor<Item = &'a str>> Values for Json<A> {
         characters::embedded(self.0.value(row), out);
     }
 
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
-        csv_cell::text(self.0.value(row).as_bytes(), out);
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        cells.text(self.0.value(row).as_bytes(), out);
+    }
+}
+
+/// Text that is a number, or a word for what is none.
+pub(super) struct Numerals<A>(pub(super) A);
+
+impl<'a, A: ArrayAccessor<Item = &'a str>> Values for Numerals<A> {
+    fn json(&self, row: usize, out: &mut Vec<u8>) {
+        figures::numeral(self.0.value(row), out);
+    }
+
+    fn csv(&self, row: usize, cells: &Cells, out: &mut Vec<u8>) {
+        cells.text(self.0.value(row).as_bytes(), out);
     }
 }
 

@@ -1,0 +1,42 @@
+"""The dialects of NDJSON and of CSV, and the defaults, which are stated here alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final, Literal, TypeAlias, get_args
+
+from colonnade._words.shown import shown
+from colonnade.formats.format import UnknownFormatError
+
+Numbers: TypeAlias = Literal["exact", "javascript"]
+Csv: TypeAlias = Literal["copy", "rfc4180"]
+
+
+@dataclass(frozen=True)
+class Dialects:
+    """A dialect of each text format.
+
+    Raises UnknownFormatError for a name that no dialect has.
+    """
+
+    numbers: Numbers
+    """NDJSON's numbers: "exact" ones with all digits and the other values as PostgreSQL's `to_json`
+    has them, or "javascript": those that a double may round are strings."""
+    csv: Csv
+    """CSV as PostgreSQL's COPY writes and reads it, or that of RFC 4180."""
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if value not in KNOWN[option.name]:
+                known = " or ".join(f'"{name}"' for name in KNOWN[option.name])
+                raise UnknownFormatError(f"{option.name} must be {known}, not {shown(value)}")
+
+
+#: The names of each format's dialects.
+KNOWN: Final[dict[str, tuple[str, ...]]] = {"numbers": get_args(Numbers), "csv": get_args(Csv)}
+
+#: What files and pipes have: PostgreSQL reads each value back.
+OF_FILES: Final = Dialects(numbers="exact", csv="copy")
+#: What HTTP has unless the server or the client asks for another: browsers round nothing.
+OF_HTTP: Final = Dialects(numbers="javascript", csv="rfc4180")

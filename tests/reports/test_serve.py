@@ -74,7 +74,7 @@ def stream(batches: list[pa.RecordBatch]) -> bytes:
 
 ACCEPTED = {
     # jshttp/negotiator#41, #112, pallets/werkzeug#1679: weights decide, not the order.
-    "application/json;q=0.2, text/csv;q=0.9": "text/csv",
+    "application/json;q=0.2, text/csv;q=0.9": "text/csv; csv=rfc4180",
     "text/csv;q=0, */*": "application/json",
     # smallrye/smallrye-metrics#151, akka/akka-http#1217: charset made it 406.
     "application/json;charset=UTF-8": "application/json",
@@ -82,9 +82,13 @@ ACCEPTED = {
     # khrt/Raisin#11, xp-framework/xp-framework#163: jQuery's header.
     "application/json, text/javascript, */*; q=0.01": "application/json",
     # vt-elixir/ja_serializer#320, ashleysommer/sanic-restplus#14: browsers.
-    "text/html,application/xhtml+xml,*/*;q=0.8,application/signed-exchange;v=b3": "text/csv",
+    "text/html,application/xhtml+xml,*/*;q=0.8,application/signed-exchange;v=b3": (
+        "text/csv; csv=rfc4180"
+    ),
     # expressjs/express#1563: parameters that are no weight.
-    "text/*;q=0.3, text/csv;header=absent, application/json;q=0.5": "text/csv; header=absent",
+    "text/*;q=0.3, text/csv;header=absent, application/json;q=0.5": (
+        "text/csv; csv=rfc4180; header=absent"
+    ),
     # akka/akka-http#2022: what is no media range is skipped, and is no wish for everything.
     "abc, image/png": None,
 }

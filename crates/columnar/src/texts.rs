@@ -378,10 +378,16 @@ mod tests {
     use crate::catalog::named_type;
     use crate::testing::validate;
 
+    fn type_named(name: &str) -> Type {
+        let Some(element) = name.strip_suffix("[]") else { return named_type(name).unwrap() };
+        let element = Arc::new(named_type(element).unwrap());
+        Type { name: name.to_owned(), shape: Shape::Array(element.clone()), ..(*element).clone() }
+    }
+
     fn batch(columns: Vec<(&str, ArrayRef)>) -> (RecordBatch, Vec<ResultColumn>) {
         let types = columns
             .iter()
-            .map(|(name, _)| ResultColumn::new(*name, Arc::new(named_type(name).unwrap()), -1));
+            .map(|(name, _)| ResultColumn::new(*name, Arc::new(type_named(name)), -1));
         let types = types.collect();
         let arrays = columns.into_iter().map(|(name, array)| (name, array, true));
         (RecordBatch::try_from_iter_with_nullable(arrays).unwrap(), types)

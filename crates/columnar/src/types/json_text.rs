@@ -79,8 +79,6 @@ mod tests {
             ("jsonpath", JsonText::String),
             ("timestamptz", JsonText::Moment),
             ("date", JsonText::String),
-            ("int4[]", JsonText::String),
-            ("int4range", JsonText::String),
         ];
         for (name, wanted) in cases {
             assert_eq!(named_type(name).unwrap().json_text(), wanted, "{name}");

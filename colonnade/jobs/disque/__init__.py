@@ -1,6 +1,6 @@
 """Jobs in a Disque cluster, over redis-py (the extra ``disque``).
 
-The names here are for asyncio; `colonnade.jobs.disque.sync` has the same `Disque` for threads.
+The names here are for asyncio; `colonnade.jobs.disque.sync` has the same for threads.
 Each name is imported from its module when it is first used.
 """
 

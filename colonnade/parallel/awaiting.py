@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade.parallel.calls import Call, Stopped
 from colonnade.parallel.planning import Request
-from colonnade.parallel.plans import Partitions, Planned, close
+from colonnade.parallel.plans import Partitions, close
 from colonnade.parallel.reading import Reading, parts_for
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ async def plan(
         connect_options=connect_options,
     )
     planning = _Planning(request)
-    return Plan(*await _outcome(planning, planning.run))
+    return await _outcome(planning, planning.run)
 
 
 class Plan(Partitions):
@@ -160,8 +160,8 @@ class _Planning(Call):
         super().__init__()
         self._request = request
 
-    def run(self) -> Planned:
-        """Make the plan; once."""
+    def run(self) -> Plan:
+        """Make the plan, which closes its connection if nobody takes it; once."""
         try:
             coordinator = self._request.source.connect()
             with self.working(coordinator):
@@ -169,7 +169,7 @@ class _Planning(Call):
             if self.is_stopped.is_set():
                 close(coordinator)
                 raise Stopped
-            return planned
+            return Plan(*planned)
         finally:
             self.has_ended.set()
 

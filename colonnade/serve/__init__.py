@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from colonnade.serve import sync
     from colonnade.serve._async.reading import read
     from colonnade.serve.answer import Answer
-    from colonnade.serve.reader_module import READER_JS, reader_module
+    from colonnade.serve.browser_module import READER_JS, reader_module
     from colonnade.serve.table_response import TableResponse
 
 _HOMES = _lazy_names.homes_of(
     {
         "colonnade.serve.answer": "Answer",
-        "colonnade.serve.reader_module": "READER_JS reader_module",
+        "colonnade.serve.browser_module": "READER_JS reader_module",
         "colonnade.serve._async.reading": "read",
         "colonnade.serve.sync": "sync",
         "colonnade.serve.table_response": "TableResponse",

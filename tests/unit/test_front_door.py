@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import pickle
+import pkgutil
 import pydoc
 import shutil
 import subprocess
@@ -21,6 +23,8 @@ from colonnade import _asyncpg_names, errors, sync
 FACES = [colonnade, sync]
 # The blocking face has no name for itself.
 ONE_FACE_ALONE = {"sync"}
+# Rooms whose names are imported when they are first used.
+LAZY_ROOMS = ("jobs", "jobs.disque", "observe", "serve", "structs")
 # The modules of the package that `import colonnade` loads.
 OWN = [
     *("colonnade", "colonnade._core", "colonnade._core.formats", "colonnade._core.groups"),
@@ -195,3 +199,15 @@ def test_source_without_its_core_says_so(tmp_path: Path) -> None:
     assert f"ImportError: {tmp_path}/ has the source of Colonnade" in done.stderr
     assert "leave this folder" in done.stderr
     assert "make build" in done.stderr
+
+
+@pytest.mark.parametrize("face", ["colonnade", *(f"colonnade.{name}" for name in LAZY_ROOMS)])
+def test_no_name_is_hidden_by_a_module(face: str) -> None:
+    """The import of a submodule sets the name of the face that equals its own."""
+    room = importlib.import_module(face)
+    loaded_later = vars(room)["_HOMES"]
+    modules = {found.name for found in pkgutil.iter_modules(room.__path__)}
+    hidden = {
+        name for name in modules & loaded_later.keys() if not inspect.ismodule(getattr(room, name))
+    }
+    assert hidden == set()

@@ -39,6 +39,7 @@ class Duty(Protocol):
     @property
     def due(self) -> float:
         """The time, by `time.monotonic`, after which it is to be done."""
+        raise NotImplementedError
 
     async def do(self, connection: Any, within: float) -> None:
         """Do it, and move `due`. Raises TimeoutError if an answer takes longer than `within`."""

@@ -245,7 +245,7 @@ def _array(place: str, dtype: Any) -> Spec:
         are_whole = array.dtype.kind in "iu" and dtype.kind in "iu"
         if array.size and not are_whole and not np.can_cast(array.dtype, stored, "same_kind"):
             raise TypeError(f"takes an array of {dtype}, not of {array.dtype}")
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             cast = array.astype(stored)
         if not _is_same(array, cast):
             raise ValueError(f"{dtype} cannot hold a value of the array")
@@ -258,14 +258,17 @@ def _array(place: str, dtype: Any) -> Spec:
 
 
 def _is_same(array: Any, cast: Any) -> bool:
-    """Return whether a cast has kept each whole number as it is, and each float finite."""
+    """Return whether a cast has kept whole numbers as they are; others stay finite, and not 0."""
     import numpy as np
 
     if not array.size or array.dtype.kind == "b":
         return True
     if array.dtype.kind in "fc":
         parts = ((array.real, cast.real), (array.imag, cast.imag))
-        return all(np.array_equal(np.isinf(old), np.isinf(new)) for old, new in parts)
+        return all(
+            np.array_equal(np.isinf(old), np.isinf(new)) and np.array_equal(old == 0, new == 0)
+            for old, new in parts
+        )
     if cast.dtype.kind in "fc":
         floats, limits = cast.real.astype("float64"), np.iinfo(array.dtype)
         is_within = (floats >= float(limits.min)) & (floats < float(limits.max) + 1)

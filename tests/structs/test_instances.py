@@ -288,8 +288,10 @@ def test_arrays_keep_their_values() -> None:
         (np.float64, np.array([2**63 - 1])),
         (np.float64, np.array([2**64 - 1], dtype="u8")),
         (np.float32, np.array([1e39])),
+        (np.float32, np.array([0.0, -1e-46])),
         (np.float16, np.array([70_000])),
         (np.complex64, np.array([1 + 1e39j])),
+        (np.complex64, np.array([1 + 1e-46j])),
         (np.int8, np.array([128])),
         (np.uint64, np.array([-1])),
     ):
@@ -297,6 +299,22 @@ def test_arrays_keep_their_values() -> None:
             take(kind, values)
     with pytest.raises(StructError, match=r"\.a: an element of the array is masked"):
         take(np.int8, np.ma.MaskedArray([1, 2], mask=[False, True]))
+
+
+def test_a_number_that_is_not_0_does_not_become_0() -> None:
+    for kind, lost, part in (
+        ("float32", 1e-46, "float32"),
+        ("float16", -1e-9, "float16"),
+        ("complex64", 1 + 1e-46j, "float32"),
+    ):
+        with pytest.raises(StructError, match=f"is out of the range of {part}"):
+            made_of({"a": kind})(lost)
+    assert str(made_of({"a": "float32"})(-0.0).a) == "-0.0"
+    assert made_of({"a": "float32"})(1e-45).a > 0
+    column = made_of({"a": "float32"}).pack({"a": np.array([1e-45], dtype="f4")})
+    assert len(column["data"]) == 1
+    with pytest.raises(StructError, match="out of the range of float32"):
+        made_of({"a": "float32"}).pack({"a": np.array([1.0, 1e-46])})
 
 
 def test_months_have_no_fixed_length() -> None:

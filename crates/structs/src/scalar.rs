@@ -162,15 +162,17 @@ impl Scalar {
         if unsigned(slot) == number { Ok(()) } else { Err(self.too_large(&number)) }
     }
 
-    /// Rounds to the nearest float of the slot's size. A finite number does not become infinite.
+    /// Rounds to the nearest float of the slot's size. A finite number does not become infinite, and
+    /// one that is not 0 does not become 0.
     fn write_float(self, number: f64, slot: &mut [u8]) -> Result<(), Fault> {
         match slot.len() {
             2 => slot.copy_from_slice(&f16::from_f64(number).to_le_bytes()),
             4 => slot.copy_from_slice(&(number as f32).to_le_bytes()),
             _ => slot.copy_from_slice(&number.to_le_bytes()),
         }
-        if number.is_finite() && !float(slot).is_finite() {
-            return Err(self.too_large(&number));
+        let rounded = float(slot);
+        if (number.is_finite() && !rounded.is_finite()) || (number != 0.0 && rounded == 0.0) {
+            return Err(self.too_large(&format_args!("{number:e}")));
         }
         Ok(())
     }

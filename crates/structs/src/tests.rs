@@ -146,3 +146,16 @@ proptest! {
         fuzzing::structs(&data);
     }
 }
+
+#[test]
+fn a_number_that_is_not_0_does_not_become_0() {
+    for (kind, number) in [("float32", 1e-46), ("float32", -1e-46), ("float16", 1e-9)] {
+        let layout = layout(&[("a", kind, false)]);
+        let fault = written(&layout, &[Value::Float(number)]).unwrap_err();
+        assert!(fault.to_string().contains(&format!("{number:e} is out of the range of {kind}")));
+    }
+    let narrow = layout(&[("a", "float32", false)]);
+    for kept in [0.0, -0.0, 1e-45, f64::NAN, f64::INFINITY] {
+        assert!(written(&narrow, &[Value::Float(kept)]).is_ok());
+    }
+}

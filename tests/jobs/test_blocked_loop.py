@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,10 +33,11 @@ async def queue(dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[jobs.
 class Rival:
     """A worker in a thread that takes the jobs when their lease has ended, and does them."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, least: int = 1) -> None:
         self.may_begin, self.has_taken, self.has_done = (threading.Event() for _ in range(3))
         self.attempts: list[int] = []
-        self._dsn = dsn
+        self.jobs: list[int] = []
+        self._dsn, self._least = dsn, least
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -43,10 +45,13 @@ class Rival:
         with colonnade.sync.create_pool(self._dsn, min_size=1, max_size=2) as pool:
             queue = blocking.open_queue(pool, "work")
             assert self.may_begin.wait(WAIT_S)
-            batch = queue.get(timeout=WAIT_S)
-            self.attempts = batch.attempts.tolist()
-            self.has_taken.set()
-            batch.ack()
+            while len(self.jobs) < self._least:
+                # Jobs whose leases have ended come in small batches.
+                batch = queue.get(timeout=WAIT_S)
+                self.attempts += batch.attempts.tolist()
+                self.jobs += batch.columns["a"].tolist()
+                self.has_taken.set()
+                batch.ack()
             self.has_done.set()
 
     def join(self) -> None:
@@ -126,4 +131,27 @@ async def test_a_lost_job_that_is_held_ready_is_not_begun(dsn: str, queue: jobs.
         rival.join()
     assert len(seen) == 1
     assert len(rival.attempts) == 2
+    assert await queue.length() == 0
+
+
+async def test_a_batch_with_a_lost_job_is_not_begun(dsn: str, queue: jobs.Queue) -> None:
+    rival = Rival(dsn, least=3)
+    await queue.add({"a": [1, 2, 3, 4]})
+    seen: list[list[int]] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.append(batch.columns["a"].tolist())
+        if len(seen) == 1:
+            threading.Event().wait(2 * LEASE_S)
+            rival.may_begin.set()
+            assert rival.has_done.wait(WAIT_S)
+
+    try:
+        await queue.consume(handler, limit=2, lease=LEASE_S, prefetch=1).drain()
+    finally:
+        rival.may_begin.set()
+        rival.join()
+    assert len(rival.jobs) in {3, 4}
+    assert [batch for batch in seen[1:] if set(batch) & set(rival.jobs)] == []
+    assert {*rival.jobs, *chain(*seen)} == {1, 2, 3, 4}
     assert await queue.length() == 0

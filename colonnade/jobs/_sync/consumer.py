@@ -194,13 +194,16 @@ class Consumer:
             self._failed(batch, failure)
 
     def _is_held(self, batch: Batch) -> bool:
-        """Whether a batch may be begun; after a stall, an extension first tells of lost jobs."""
+        """Whether a batch may be begun; after a stall, an extension first tells of lost jobs.
+
+        With a lost one, the others are given back: a handler works on all that it is handed.
+        """
         if self._leases.is_late and self._hub is not None:
             try:
                 self._hub.caught_up(self._stop)
             except PASSING:
                 return False
-        return not self._stop.is_set() and len(batch.held) > 0
+        return not self._stop.is_set() and len(batch.held) == len(batch)
 
     def _failed(self, batch: Batch, failure: BaseException) -> None:
         """Give back what the handler has not settled; nothing of a failure ends the worker."""

@@ -73,4 +73,5 @@ async def test_a_worker_gives_back_what_failed(
     await queue.consume(handler).drain()
     (reason,) = (await queue.dead())["job_reason"].tolist()
     assert reason.startswith("ValueError: 5 ")
-    assert "was not told" not in caplog.text
+    # Threads that another test has left may tell of batches of theirs.
+    assert "the end of a batch" not in caplog.text

@@ -162,8 +162,8 @@ impl Scalar {
         if unsigned(slot) == number { Ok(()) } else { Err(self.too_large(&number)) }
     }
 
-    /// Rounds to the nearest float of the slot's size. A finite number does not become infinite, nor
-    /// one that is not 0 a 0.
+    /// Rounds to the nearest float of the slot's size. A finite number does not become infinite,
+    /// nor one that is not 0 a 0.
     fn write_float(self, number: f64, slot: &mut [u8]) -> Result<(), Fault> {
         match slot.len() {
             2 => slot.copy_from_slice(&f16::from_f64(number).to_le_bytes()),

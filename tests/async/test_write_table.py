@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 from typing import Any
 
+import numpy as np
 import pytest
 
 import colonnade
@@ -60,3 +62,61 @@ async def test_a_pool_lends_a_connection(dsn: str) -> None:
             assert await connection.write_table(FRAME, "pool_written", if_exists="append") == 2
         assert await pool.fetchval("SELECT count(*) FROM pool_written") == 4
         await pool.execute("DROP TABLE pool_written")
+
+
+# async-only: begin
+async def waits_for_a_lock(watcher: colonnade.Connection, pid: int | None) -> None:
+    asked = "SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1"
+    async with asyncio.timeout(30):
+        while await watcher.fetchval(asked, pid) != "Lock":
+            pass
+
+
+async def test_a_write_that_is_cancelled_leaves_an_open_transaction_as_it_was(
+    dsn: str, connection: colonnade.Connection
+) -> None:
+    async with (
+        colonnade.create_pool(dsn, min_size=2, max_size=2) as pool,
+        pool.acquire() as other,
+        pool.acquire() as watcher,
+    ):
+        await other.execute("CREATE TABLE locked (id int8); CREATE TABLE free (id int8)")
+        try:
+            await other.execute("BEGIN; LOCK TABLE locked")
+            await connection.execute("BEGIN; INSERT INTO free VALUES (1)")
+            writing = asyncio.create_task(
+                connection.write_table({"id": [2]}, "locked", if_exists="append")
+            )
+            await waits_for_a_lock(watcher, connection.get_server_pid())
+            writing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await writing
+            await other.execute("ROLLBACK")
+            assert await connection.fetchval("SELECT count(*) FROM locked") == 0
+            assert await connection.write_table({"id": [3]}, "locked", if_exists="append") == 1
+            await connection.execute("COMMIT")
+            both = "SELECT sum(id) FROM (TABLE free UNION ALL TABLE locked) AS both_tables"
+            assert await watcher.fetchval(both) == 4
+        finally:
+            await other.execute("DROP TABLE locked, free")
+
+
+# async-only: end
+
+
+async def test_no_rows_and_nulls(connection: colonnade.Connection) -> None:
+    assert await connection.write_table({"id": np.empty(0, "i8")}, "without_rows") == 0
+    assert await connection.fetchval("SELECT count(*) FROM without_rows") == 0
+    assert await connection.write_table({"id": [1, None]}, "without_rows", if_exists="append") == 2
+    assert await connection.fetchval("SELECT count(id) FROM without_rows") == 1
+    with pytest.raises(ValueError, match="empty iterable"):
+        await connection.write_table([], "never_made")
+    assert await connection.fetchval("SELECT to_regclass('never_made')") is None
+    await connection.execute("DROP TABLE without_rows")
+
+
+async def test_a_closed_connection_is_refused(dsn: str) -> None:
+    connection = await colonnade.connect(dsn)
+    await connection.close()
+    with pytest.raises(InterfaceError, match="closed"):
+        await connection.write_table(FRAME, "never_made")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from colonnade._driver._async.copy_in_columns import copy_columns_to_table
 from colonnade._driver._async.long_names import whole_names
 from colonnade._driver._async.plain import fetch_plain
+from colonnade._driver._async.savepoint import savepoint
 from colonnade._driver._async.transaction import transaction
 from colonnade._driver.exact_dates import exact_dates
 from colonnade._driver.sql.written_tables import (
@@ -22,7 +22,7 @@ from colonnade._words.progress import reporting
 from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from colonnade._driver._async.conversing import Conversing
@@ -129,20 +129,8 @@ async def _check_created(self: Conversing, table_name: str, schema_name: str | N
 
 def _one_unit(self: Conversing) -> AbstractAsyncContextManager[object]:
     """Make the block atomic: by a savepoint in an open transaction, else by a new transaction."""
-    return _savepoint(self) if self.conversation.is_in_transaction else transaction(self)
-
-
-@asynccontextmanager
-async def _savepoint(self: Conversing) -> AsyncGenerator[None, None]:
-    # transaction() refuses to nest in a transaction that an explicit BEGIN opened.
-    await _run(self, f"SAVEPOINT {_SAVEPOINT}")
-    try:
-        yield
-    except BaseException:
-        if not self.conversation.session.is_closed:
-            await _run(self, f"ROLLBACK TO {_SAVEPOINT}; RELEASE {_SAVEPOINT}")
-        raise
-    await _run(self, f"RELEASE {_SAVEPOINT}")
+    is_within = self.conversation.is_in_transaction
+    return savepoint(self, _SAVEPOINT) if is_within else transaction(self)
 
 
 async def _run(self: Conversing, sql: str) -> None:

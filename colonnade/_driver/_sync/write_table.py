@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from colonnade._driver._sync.copy_in_columns import copy_columns_to_table
 from colonnade._driver._sync.long_names import whole_names
 from colonnade._driver._sync.plain import fetch_plain
+from colonnade._driver._sync.savepoint import savepoint
 from colonnade._driver._sync.transaction import transaction
 from colonnade._driver.exact_dates import exact_dates
 from colonnade._driver.sql.written_tables import (
@@ -24,7 +24,7 @@ from colonnade._words.progress import reporting
 from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from colonnade._driver._sync.conversing import Conversing
@@ -131,20 +131,8 @@ def _check_created(self: Conversing, table_name: str, schema_name: str | None) -
 
 def _one_unit(self: Conversing) -> AbstractContextManager[object]:
     """Make the block atomic: by a savepoint in an open transaction, else by a new transaction."""
-    return _savepoint(self) if self.conversation.is_in_transaction else transaction(self)
-
-
-@contextmanager
-def _savepoint(self: Conversing) -> Generator[None, None]:
-    # transaction() refuses to nest in a transaction that an explicit BEGIN opened.
-    _run(self, f"SAVEPOINT {_SAVEPOINT}")
-    try:
-        yield
-    except BaseException:
-        if not self.conversation.session.is_closed:
-            _run(self, f"ROLLBACK TO {_SAVEPOINT}; RELEASE {_SAVEPOINT}")
-        raise
-    _run(self, f"RELEASE {_SAVEPOINT}")
+    is_within = self.conversation.is_in_transaction
+    return savepoint(self, _SAVEPOINT) if is_within else transaction(self)
 
 
 def _run(self: Conversing, sql: str) -> None:

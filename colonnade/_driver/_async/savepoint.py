@@ -1,0 +1,44 @@
+"""A part of a transaction that leaves nothing behind if it fails.
+
+Queues of jobs have one of their own, because they use public names of the driver only.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import InterfaceError, PostgresError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+# A limit of time for the connection's queries must not prevent the rollback.
+_ROLLBACK_S = 10.0
+
+
+@asynccontextmanager
+async def savepoint(connection: Any, name: str) -> AsyncGenerator[None, None]:
+    """Roll back to here if the block fails.
+
+    By a name: a transaction that was begun by hand, or by another library, is none that
+    `connection.transaction()` takes part in.
+    """
+    await connection.execute(f"SAVEPOINT {name}")
+    try:
+        yield
+    except BaseException as error:
+        await _roll_back(connection, name, error)
+        raise
+    await connection.execute(f"RELEASE SAVEPOINT {name}")
+
+
+async def _roll_back(connection: Any, name: str, error: BaseException) -> None:
+    """Roll back to the savepoint, unless the connection or the transaction has ended."""
+    if connection.is_closed() or not connection.is_in_transaction():
+        return
+    back = f"ROLLBACK TO SAVEPOINT {name}; RELEASE SAVEPOINT {name}"
+    try:
+        await connection.execute(back, timeout=_ROLLBACK_S)
+    except (OSError, PostgresError, InterfaceError) as failure:
+        error.add_note(f"The savepoint {name} could not be restored: {failure!r}")

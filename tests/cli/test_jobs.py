@@ -296,6 +296,28 @@ def test_without_rights(dsn: str, pool: colonnade.sync.Pool) -> None:
         pool.execute("DROP ROLE cli_jobs_worker")
 
 
+def test_a_stricter_default_does_not_give_a_query_up(
+    dsn: str, pool: colonnade.sync.Pool, queue: jobs.Queue
+) -> None:
+    """A policy of the table shows its rows to transactions that cannot fail to be serialized."""
+    queue.add({"user_id": [7]})
+    pool.execute(f"""
+        DROP ROLE IF EXISTS cli_jobs_reader; CREATE ROLE cli_jobs_reader;
+        ALTER TABLE {SCHEMA}.emails ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY committed ON {SCHEMA}.emails
+        USING (current_setting('transaction_isolation') = 'read committed')
+    """)
+    try:
+        jobs.grant_queue(pool, "emails", "cli_jobs_reader", schema=SCHEMA)
+        strict = "-c role=cli_jobs_reader -c default_transaction_isolation=serializable"
+        words = ("jobs", "peek", "emails", "--json", "--schema", SCHEMA)
+        done = run(dsn, *words, env={"PGOPTIONS": strict})
+        assert [each["user_id"] for each in objects(done.stdout)] == [7]
+    finally:
+        pool.execute("DROP OWNED BY cli_jobs_reader")
+        pool.execute("DROP ROLE cli_jobs_reader")
+
+
 def test_without_a_server() -> None:
     dead = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=5"
     for command in ("list", "top"):

@@ -73,6 +73,8 @@ def chosen_jobs_format(form: str | None, *, as_json: bool) -> Format | None:
 
 def show_jobs(connection: colonnade.sync.Connection, query: Query, form: Format | None) -> None:
     """Write a table of jobs to standard output, as `colonnade query` writes rows."""
+    # A stricter default of the role could give the query up, and what is written stays written.
+    connection.execute("SET default_transaction_isolation = 'read committed'")
     prepared = Prepared(connection, query)
     if form is None:
         show_rows(prepared, max_rows=0, limit=None)

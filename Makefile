@@ -52,7 +52,7 @@ unexport SERVICE_ARGS SERVICE_FAULTS_ARGS
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo service service-restarts load service-faults test test-thorough test-all test-long build release check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries site site-check leaks sanitize sanitize-extension miri chaos chaos-hour soak soak-serve differential bench bench-serve performance instructions \
+        libraries site site-check leaks sanitize sanitize-extension miri chaos chaos-hour soak soak-serve soak-serve-hour differential bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools release-cut release-notes sbom workflows wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds house
@@ -101,7 +101,7 @@ coverage: build drain ## Count the lines and branches that make test runs (TEST_
 	    $(addprefix --ignore=,$(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
-test-long: soak soak-serve chaos-hour differential faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
+test-long: soak soak-serve-hour chaos-hour differential faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
 	@$(PY) -m pytest $(TEST_PROCESSES) --every-pair $(addprefix --ignore=,$(APART)) tests
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
@@ -184,6 +184,9 @@ chaos-hour: build ## Disturb queues of jobs for an hour, in all modes and layout
 
 soak-serve: build ## Cut, reset and stall tables over HTTP: SOAK_ARGS="--tries 10000 --seed 1"
 	@$(PY) -W error -m tests.serve.soak $(SOAK_ARGS)
+
+soak-serve-hour: build ## The same for an hour (SOAK_MINUTES)
+	@$(PY) -W error -m tests.serve.soak --minutes $(or $(SOAK_MINUTES),60)
 
 differential: build ## Send 100,000 values in and out by every way: DIFFERENTIAL_ARGS="--triples 1000 --seed 1"
 	@$(PY) -m tests.differential $(DIFFERENTIAL_ARGS)

@@ -1,6 +1,6 @@
 """Reads tables over connections that are cut, reset, stalled and half-closed at random bytes.
 
-python -m tests.serve.soak [--tries 10000] [--seed N]
+python -m tests.serve.soak [--tries 10000] [--minutes 60] [--seed N]
 """
 
 from __future__ import annotations
@@ -19,15 +19,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument(
+        "--minutes", type=float, default=0.0, help="begin such rounds for so long; one in any case"
+    )
     arguments = parser.parse_args()
-    print(f"{arguments.tries:,} tables, seed {arguments.seed}", flush=True)
     began = time.monotonic()
+    seed, complaints = arguments.seed, 0
     with embedded.start() as server:
-        books = asyncio.run(run(server.dsn, arguments.tries, arguments.seed))
+        while True:
+            complaints += _round(server.dsn, arguments.tries, seed)
+            if complaints or time.monotonic() >= began + 60 * arguments.minutes:
+                return bool(complaints)
+            seed = (seed + 1) % (1 << 32)
+
+
+def _round(dsn: str, tries: int, seed: int) -> int:
+    """Make so many tries, print what became of them, and return the number of complaints."""
+    print(f"{tries:,} tables, seed {seed}", flush=True)
+    began = time.monotonic()
+    books = asyncio.run(run(dsn, tries, seed))
     print(books.report())
     print(f"{time.monotonic() - began:.0f} s, {len(books.complaints)} complaints")
-    print(*books.complaints[:20], sep="\n")
-    return bool(books.complaints)
+    print(*books.complaints[:20], sep="\n", flush=True)
+    return len(books.complaints)
 
 
 if __name__ == "__main__":

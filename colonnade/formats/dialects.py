@@ -20,8 +20,8 @@ class Dialects:
     """
 
     numbers: Numbers
-    """NDJSON's numbers: "exact" ones with all digits and the other values as PostgreSQL's `to_json`
-    has them, or "javascript": those that a double may round are strings."""
+    """NDJSON's numbers. "exact": with all digits, and the other values as PostgreSQL's `to_json`
+    writes them. "javascript": a number that a double may round is a string."""
     csv: Csv
     """CSV as PostgreSQL's COPY writes and reads it, or that of RFC 4180."""
 

@@ -1,4 +1,4 @@
-"""The response of a server whose table is read: what is asked, and what is refused."""
+"""The request for a table, and the checks of its response, for coroutines and for threads."""
 
 from __future__ import annotations
 

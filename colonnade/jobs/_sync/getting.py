@@ -94,8 +94,8 @@ class Asker:
     serves again only after it has ended what it was asked. A caller that is cancelled does not wait
     for it.
 
-    A worker that is late with its duties, such as one whose loop was blocked, takes no jobs: those
-    whose leases it has to extend could be among them, or those of an answer that it has not read.
+    A worker that is late with its duties, such as one whose loop was blocked, takes no jobs. The
+    server could hand out its own again: their leases may have ended, or lie in an unread answer.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 # Generated from colonnade/serve/_async/reading.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Reads tables over HTTP, and refuses those that are not complete."""
+"""Reads a table over HTTP, and refuses it if it is not complete."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ def read(
     this request. `codec`, "zstd" or "lz4", asks the server to compress the table. `max_bytes` is
     the most memory that the table may take: the bytes that arrive, decompressed and at least one
     for each value, and a fixed price for each message and its columns. With None, the server
-    decides.
-    `options` are those of ``client.stream``, for example `params`, `json` and `timeout`.
+    decides. `options` are those of ``client.stream``, such as `params`, `json` and `timeout`.
 
     Raises IncompleteTableError if the table was cut, or if its server failed, also where it stops
     between two batches, which other readers do not notice. Raises FaultyTableError if the bytes are

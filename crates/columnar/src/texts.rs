@@ -54,8 +54,8 @@ impl fmt::Display for TextError {
         match self {
             Self::NoText { column, arrow_type, type_name } => write!(
                 f,
-                "column {column:?} has values of the type {arrow_type}, of which no text of \
-                 {type_name} can be made: fetch it with schema={{{column:?}: \"utf8\"}}"
+                "column {column:?} has values of the type {arrow_type}, which cannot be printed as \
+                 {type_name}: fetch it with schema={{{column:?}: \"utf8\"}}"
             ),
             Self::Value { column, row, reason } => {
                 write!(f, "column {column:?}, row {row} of its batch: {reason}")

@@ -117,6 +117,7 @@ OWN = {
     "_driver/_async/pool/holder.py _warn_of_listeners": "the connection",
     "_driver/_async/pool/proxy.py __getattr__": "the name of an attribute, which Python gives",
     "_driver/_async/reset.py undo_transaction": "the connection",
+    "_driver/_async/savepoint.py _roll_back": "an exception that the driver has caught",
     "_driver/_async/transaction.py _check_isolation": "levels, which have been checked",
     "_driver/_async/transaction.py _close_connection": "an exception that the driver has caught",
     "_driver/connection_options.py _passfile_text": "a path's text",

@@ -81,15 +81,35 @@ async def test_rows_and_copies_and_streams(connection: colonnade.Connection) -> 
 
 
 # async-only: begin
-async def test_records_are_made_of_smaller_reads(connection: colonnade.Connection) -> None:
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("SELECT i FROM generate_series(1, 400000) i", 10),
+        (result_of(LARGE_BYTES)[0], 2),
+        # Each array is a list of 250 objects.
+        ("SELECT array_fill(i, '{250}') FROM generate_series(1, 3000) i", 10),
+    ],
+)
+async def test_records_are_made_of_smaller_reads(
+    connection: colonnade.Connection, query: str, part: int
+) -> None:
     # All records of one read are made at once, and a record takes longer than a row of columns.
-    query, rows = result_of(LARGE_BYTES, 1)
-    assert len(await connection.fetch_columns(query)) == rows
+    # Where values are long, the objects of a larger read take as long.
+    rows = len(await connection.fetch_columns(query))
     whole = connection.conversation.transport.window_bytes
     assert len(await connection.fetch(query)) == rows
-    assert 0 < connection.conversation.transport.window_bytes < whole / 3
+    window = connection.conversation.transport.window_bytes
+    assert window == pytest.approx(whole / part, rel=0.1)
     # A value larger than a read is read in larger pieces.
     assert await connection.fetchval("SELECT repeat('x', $1)", LARGE_BYTES) == "x" * LARGE_BYTES
+
+
+async def test_short_rows_behind_long_ones_are_read_in_small_pieces_again(
+    connection: colonnade.Connection,
+) -> None:
+    query, _ = result_of(LARGE_BYTES, 400_000)
+    await connection.fetch(query)
+    assert connection.conversation.transport.window_bytes < 32 * 1024
 
 
 # async-only: end

@@ -54,8 +54,9 @@ CANCEL_AGAIN_S = 0.05
 # this time.
 AHEAD_AGAIN_S = 0.001
 
-# The number of consecutive full reads before the loop runs other tasks: uvloop reads a ready socket
-# up to 32 times per poll as long as each read fills the buffer it was given.
+# The number of full reads in one turn of the loop before it runs other tasks: uvloop reads a ready
+# socket up to 32 times per turn as long as each read fills the buffer it was given. asyncio's own
+# loop reads it once.
 FULL_READS_MAX = 2
 
 # Under TLS a loop decrypts a whole read and hands it over in one turn, so that a read of the usual
@@ -365,14 +366,8 @@ class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
                 self._fewer_reads.rest()
             else:
                 self._fewer_reads.received(nbytes, self.window_bytes)
-        if nbytes < self.window_bytes:
-            self._full_reads = 0
-            return
-        self._full_reads += 1
-        if self._full_reads >= FULL_READS_MAX and not self.is_paused:
-            self._full_reads = 0
-            self._pause()
-            self.loop.call_soon(self.resume)
+        if nbytes >= self.window_bytes:
+            self._count_full_read()
 
     def eof_received(self) -> bool:
         """The server has closed its side, and so does the loop."""
@@ -425,6 +420,18 @@ class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._idle.set_result(None)
         if not self._session.wants_read:
             self._pause()
+
+    def _count_full_read(self) -> None:
+        if self._full_reads == 0:
+            self.loop.call_soon(self._begin_turn)
+        self._full_reads += 1
+        if self._full_reads == FULL_READS_MAX:
+            self._pause()
+
+    def _begin_turn(self) -> None:
+        if self._full_reads >= FULL_READS_MAX:
+            self.resume()
+        self._full_reads = 0
 
     def _pause(self) -> None:
         if not self.is_paused and self.link is not None and not self.link.is_closing():

@@ -21,6 +21,10 @@ pub const RECEIVE_CAPACITY_BYTES: usize = 256 * 1024;
 /// A window is never smaller than this, so that reads do not become tiny near the end.
 const WINDOW_BYTES_MIN: usize = 16 * 1024;
 
+/// How many times its size the memory grows towards the length that a frame claims. Pages that
+/// nothing is read into cost nothing, so a claim alone is free; and a large frame is hardly copied.
+const GROWTH: usize = 64;
+
 /// One cell and not one for each byte: Miri visits every cell whenever the box is accessed.
 struct Memory(Box<UnsafeCell<[u8]>>);
 
@@ -124,13 +128,13 @@ impl ReceiveBuffer {
     }
 
     /// Makes room for the next read. `claimed` is the length of the frame at the front, if its
-    /// header has come. Memory at most doubles towards it, so that a claim alone costs nothing.
+    /// header has come: memory grows towards it by [`GROWTH`] when it is full.
     pub(crate) fn make_room(&mut self, claimed: Option<usize>) {
         let unread = self.end - self.start;
         let wanted = claimed.unwrap_or(0).saturating_add(WINDOW_BYTES_MIN);
         let full = unread + WINDOW_BYTES_MIN > self.memory.capacity();
         let capacity = if full && wanted > self.memory.capacity() {
-            wanted.min(self.memory.capacity().saturating_mul(2))
+            wanted.min(self.memory.capacity().saturating_mul(GROWTH))
         } else if self.memory.capacity() > RECEIVE_CAPACITY_BYTES
             && wanted.max(unread + WINDOW_BYTES_MIN) <= RECEIVE_CAPACITY_BYTES
         {

@@ -42,6 +42,8 @@ impl RowMaker {
 pub(crate) struct RowPlan {
     pub(super) names: Py<RecordNames>,
     pub(super) columns: Vec<PlannedColumn>,
+    /// Whether a long value is as quickly made as a short one, but for the copy of its bytes.
+    pub(super) is_even: bool,
 }
 
 /// How a column's values become objects.
@@ -60,8 +62,9 @@ impl RowPlan {
         });
         let planned = planned.collect::<PyResult<Vec<_>>>()?;
         let is_atomic = planned.iter().all(|column| column.maker.is_atomic());
+        let is_even = planned.iter().all(|column| column.maker.is_even());
         let names = columns.iter().map(|column| &*column.name);
-        Ok(Self { names: RecordNames::new(py, names, is_atomic)?, columns: planned })
+        Ok(Self { names: RecordNames::new(py, names, is_atomic)?, columns: planned, is_even })
     }
 
     /// The format to request for each column.

@@ -13,11 +13,6 @@ use super::query::column_sink;
 use crate::held::HeldSink;
 use crate::rows::RecordSink;
 
-/// Less than a tenth of the receive buffer: 600 short rows become records in a third of a
-/// millisecond, a wait that is common on an event loop anyway. It costs 4 % more time than reads of
-/// 64 KiB.
-const RECORDS_READ_BYTES: usize = 24 * 1024;
-
 /// The destination of a query's rows.
 pub(crate) enum RowSink {
     /// Columns.
@@ -65,7 +60,7 @@ impl Sink for RowSink {
 
     fn read_bytes(&self) -> usize {
         match self {
-            Self::Records(_) => RECORDS_READ_BYTES,
+            Self::Records(sink) => sink.read_bytes(),
             Self::Columns(..) | Self::Held(_) | Self::Nowhere => RECEIVE_CAPACITY_BYTES,
         }
     }

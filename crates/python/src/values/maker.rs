@@ -75,6 +75,22 @@ impl Maker {
         }
     }
 
+    /// Whether a long value takes hardly longer than a short one: only its bytes are copied.
+    pub(crate) fn is_even(&self) -> bool {
+        match self {
+            Self::Scalar { line, .. } => {
+                line.width.is_some() || matches!(line.kind, Kind::Text | Kind::Bytes)
+            }
+            Self::Plain { is_atomic } => *is_atomic,
+            Self::List(_)
+            | Self::Composite { .. }
+            | Self::Range(_)
+            | Self::Multirange(_)
+            | Self::Parts { .. }
+            | Self::Encoded => false,
+        }
+    }
+
     /// The Python object of a value as received. `scratch` is reusable memory.
     pub(crate) fn read(
         &self,

@@ -11,16 +11,16 @@ from colonnade._words import lazy_names as _lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
-    from colonnade.observe.beat import Beat
-    from colonnade.observe.beat_file import is_alive
-    from colonnade.observe.jobs_monitor import JobsMonitor, QueueFigures
-    from colonnade.observe.loop_monitor import LoopMonitor
-    from colonnade.observe.loop_snapshot import LoopSnapshot
-    from colonnade.observe.open_telemetry import OpenTelemetryMetrics
-    from colonnade.observe.prometheus import PrometheusMetrics
-    from colonnade.observe.publication import Publication, publish
+    from colonnade.observe.beat.beat import Beat
+    from colonnade.observe.beat.beat_file import is_alive
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.loop.snapshot import LoopSnapshot
+    from colonnade.observe.loop.stall import Frame, Holder, StackSample, Stall
+    from colonnade.observe.metrics.jobs_monitor import JobsMonitor, QueueFigures
+    from colonnade.observe.metrics.open_telemetry import OpenTelemetryMetrics
+    from colonnade.observe.metrics.prometheus import PrometheusMetrics
     from colonnade.observe.server_timing import ServerTiming
-    from colonnade.observe.stall import Frame, Holder, StackSample, Stall
+    from colonnade.observe.status.publication import Publication, publish
     from colonnade.observe.timeline.lane import Interval, Lane
     from colonnade.observe.timeline.summary import TaskSummary, TimelineSummary
     from colonnade.observe.timeline.timeline import Timeline
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 _HOMES = _lazy_names.homes_of(
     {
-        "colonnade.observe.beat": "Beat",
-        "colonnade.observe.beat_file": "is_alive",
-        "colonnade.observe.jobs_monitor": "JobsMonitor QueueFigures",
-        "colonnade.observe.loop_monitor": "LoopMonitor",
-        "colonnade.observe.loop_snapshot": "LoopSnapshot",
-        "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
-        "colonnade.observe.prometheus": "PrometheusMetrics",
-        "colonnade.observe.publication": "Publication publish",
+        "colonnade.observe.beat.beat": "Beat",
+        "colonnade.observe.beat.beat_file": "is_alive",
+        "colonnade.observe.metrics.jobs_monitor": "JobsMonitor QueueFigures",
+        "colonnade.observe.loop.monitor": "LoopMonitor",
+        "colonnade.observe.loop.snapshot": "LoopSnapshot",
+        "colonnade.observe.metrics.open_telemetry": "OpenTelemetryMetrics",
+        "colonnade.observe.metrics.prometheus": "PrometheusMetrics",
+        "colonnade.observe.status.publication": "Publication publish",
         "colonnade.observe.server_timing": "ServerTiming",
-        "colonnade.observe.stall": "Frame Holder StackSample Stall",
+        "colonnade.observe.loop.stall": "Frame Holder StackSample Stall",
         "colonnade.observe.timeline.lane": "Interval Lane",
         "colonnade.observe.timeline.summary": "TaskSummary TimelineSummary",
         "colonnade.observe.timeline.timeline": "Timeline",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
 from colonnade._words.shown import class_name
-from colonnade.observe._metrics import PHASES
-from colonnade.observe._summaries import summary_of
+from colonnade.observe.metrics.definitions import PHASES
+from colonnade.observe.metrics.summaries import summary_of
 
 if TYPE_CHECKING:
     from colonnade.tracing import PoolEvent

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from colonnade.cli.observe.view import History, plain_lines, whole_view
-from colonnade.observe.status import Figures, Loop, StatementFigures, Status, read_status
+from colonnade.observe.status.status import Figures, Loop, StatementFigures, Status, read_status
 from tests.cli.program import run, until
 from tests.cli.screen import on_screen
 from tests.observe.publisher import Publisher, publishing

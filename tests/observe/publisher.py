@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 _IMPORTS = (
     "colonnade._driver._async.pool.pool",
-    "colonnade.observe.loop_monitor",
-    "colonnade.observe.publication",
+    "colonnade.observe.loop.monitor",
+    "colonnade.observe.status.publication",
 )
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from colonnade import observe
-from colonnade.observe import beat_file
-from colonnade.observe.beat_file import RECORD_BYTES, Record, boot_id, judge
+from colonnade.observe.beat import beat_file
+from colonnade.observe.beat.beat_file import RECORD_BYTES, Record, boot_id, judge
 from tests.support.until import until
 
 if TYPE_CHECKING:

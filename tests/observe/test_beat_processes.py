@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from colonnade import observe
-from colonnade.observe.beat_file import judge
+from colonnade.observe.beat.beat_file import judge
 from tests.cli.program import PROGRAM, until
 from tests.observe.conftest import LOOPS
 from tests.support.processes import is_alive as exists

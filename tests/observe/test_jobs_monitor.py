@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import colonnade
 from colonnade import jobs, observe
 from colonnade.jobs import observing, sync as blocking_jobs
-from colonnade.observe import _metrics
+from colonnade.observe.metrics import definitions
 from tests.observe.counted_queue import SCHEMA, counted, counted_queue
 from tests.support.until import until
 
@@ -50,7 +50,7 @@ async def test_prometheus_gets_states_age_and_events(dsn: str) -> None:
         with observe.PrometheusMetrics(registry, jobs=monitor):
             text = generate_latest(registry).decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
-    for metric in _metrics.OF_JOBS:
+    for metric in definitions.OF_JOBS:
         assert families[metric.prometheus_name].documentation == metric.text
         for sample in families[metric.prometheus_name].samples:
             assert set(sample.labels) == set(metric.labels)

@@ -13,7 +13,7 @@ from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricR
 
 import colonnade
 from colonnade import observe, tracing
-from colonnade.observe import _metrics
+from colonnade.observe.metrics import definitions
 from tests.observe.watched_work import SECRET, watched, work
 from tests.support.until import until
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Points = dict[tuple[tuple[str, Any], ...], Any]
 
 ALL = (
-    *(*_metrics.OF_QUERIES, _metrics.PHASE),
-    *(*_metrics.OF_POOL_EVENTS, *_metrics.OF_POOLS, *_metrics.OF_LOOPS),
+    *(*definitions.OF_QUERIES, definitions.PHASE),
+    *(*definitions.OF_POOL_EVENTS, *definitions.OF_POOLS, *definitions.OF_LOOPS),
 )
 POOL = "db.client.connection.pool.name"
 
@@ -135,7 +135,7 @@ def test_queries_have_the_stable_attributes(run: Run, dsn: str, collected: Colle
         }
         assert rows["SELECT"] == 7
         assert "SELECT pg_class" not in rows
-        assert set(phases) == set(_metrics.PHASES)
+        assert set(phases) == set(definitions.PHASES)
         assert phases["server_wait"] > 0
 
     run(watched(dsn, check))

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import colonnade
 from colonnade import observe, tracing
-from colonnade.observe import _metrics
+from colonnade.observe.metrics import definitions
 from tests.observe.counted_queue import counted_queue
 from tests.observe.watched_work import SECRET, watched, work
 from tests.support.until import until
@@ -31,8 +31,13 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 ALL = (
-    *(*_metrics.OF_QUERIES, _metrics.PHASE),
-    *(*_metrics.OF_POOL_EVENTS, *_metrics.OF_POOLS, *_metrics.OF_LOOPS, *_metrics.OF_JOBS),
+    *(*definitions.OF_QUERIES, definitions.PHASE),
+    *(
+        *definitions.OF_POOL_EVENTS,
+        *definitions.OF_POOLS,
+        *definitions.OF_LOOPS,
+        *definitions.OF_JOBS,
+    ),
 )
 POOL = "db_client_connection_pool_name"
 DASHBOARD = json.loads(
@@ -125,7 +130,7 @@ def test_queries_have_the_labels_of_their_outcome(run: Run, dsn: str) -> None:
     rows = samples(registry, "db_client_response_returned_rows_sum")
     assert {dict(key)["db_query_summary"]: value for key, value in rows.items()}["SELECT"] == 7
     phases = samples(registry, "colonnade_db_phase_seconds_total")
-    assert {dict(key)["phase"] for key in phases} == set(_metrics.PHASES)
+    assert {dict(key)["phase"] for key in phases} == set(definitions.PHASES)
 
 
 def test_pools_and_loops_have_their_figures(run: Run, dsn: str) -> None:
@@ -140,7 +145,7 @@ def test_pools_and_loops_have_their_figures(run: Run, dsn: str) -> None:
     states = samples(registry, "db_client_connection_count")
     assert states[(*main, ("db_client_connection_state", "idle"))] == 1
     buckets = samples(registry, "colonnade_loop_delay_seconds_bucket")
-    counts = [buckets[(("le", str(bound)),)] for bound in (*_metrics.LOOP_DELAY.bounds, "+Inf")]
+    counts = [buckets[(("le", str(bound)),)] for bound in (*definitions.LOOP_DELAY.bounds, "+Inf")]
     assert counts == sorted(counts)
     assert counts[-1] == samples(registry, "colonnade_loop_delay_seconds_count")[()] > 3
     causes = {dict(key)["cause"] for key in samples(registry, "colonnade_loop_stalls_total")}
@@ -278,7 +283,7 @@ def test_the_dashboard_can_be_imported() -> None:
         assert panel["description"]
         assert panel["datasource"]["uid"] == "${datasource}"
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
-    for metric in (_metrics.OPERATIONS, _metrics.WAIT):
+    for metric in (definitions.OPERATIONS, definitions.WAIT):
         assert metric.prometheus_name in json.dumps(DASHBOARD)
 
 

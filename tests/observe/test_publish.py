@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from colonnade import observe
-from colonnade.observe.status import StatusError, read_status
-from colonnade.observe.status_folder import made_folder, remove_old, reports
+from colonnade.observe.status.folder import made_folder, remove_old, reports
+from colonnade.observe.status.status import StatusError, read_status
 from tests.cli.program import until
 from tests.observe.conftest import LOOPS
 from tests.observe.publisher import publishing

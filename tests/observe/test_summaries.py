@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colonnade.observe._summaries import OTHER, Summaries, summary_of
+from colonnade.observe.metrics.summaries import OTHER, Summaries, summary_of
 
 SUMMARIES = {
     "SELECT 1": "SELECT",

@@ -24,7 +24,7 @@ MODULES = (
     *("colonnade.parallel", "colonnade.rkt", "colonnade.rows", "colonnade.serve"),
     *("colonnade.structs", "colonnade.cli", "colonnade.cli.app", "colonnade.pytest_plugin"),
     *("colonnade.cli.query.command", "colonnade.cli.export.command", "colonnade.cli.doctor"),
-    *("colonnade.observe.loop_monitor", "colonnade.observe.timeline.trace"),
+    *("colonnade.observe.loop.monitor", "colonnade.observe.timeline.trace"),
     *(
         "colonnade._driver.transport.threads",
         "colonnade._driver.transport.asyncio",

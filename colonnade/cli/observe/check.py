@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from colonnade.observe.beat_file import judge
+from colonnade.observe.beat.beat_file import judge
 
 #: Seconds, if the command line does not say.
 MAX_AGE = 5.0

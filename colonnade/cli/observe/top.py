@@ -24,8 +24,8 @@ from colonnade.cli.observe.view import (
     several_view,
     whole_view,
 )
-from colonnade.observe.status import Status, StatusError, read_status
-from colonnade.observe.status_folder import reports
+from colonnade.observe.status.folder import reports
+from colonnade.observe.status.status import Status, StatusError, read_status
 from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from colonnade.observe.status import Figures, Loop, PastStall, Status
+    from colonnade.observe.status.status import Figures, Loop, PastStall, Status
 
 # A report that is older has missed several intervals.
 _OLD_INTERVALS = 3

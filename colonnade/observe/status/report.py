@@ -10,16 +10,16 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from colonnade.observe.beat_file import boot_id
+from colonnade.observe.beat.beat_file import boot_id
 from colonnade.observe.visible import TEXT_MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from colonnade import PoolStats
-    from colonnade.observe.loop_monitor import LoopMonitor
-    from colonnade.observe.loop_snapshot import LoopSnapshot
-    from colonnade.observe.stall import Stall
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.loop.snapshot import LoopSnapshot
+    from colonnade.observe.loop.stall import Stall
 
 VERSION = 2
 STALLS_MOST = 10
@@ -30,7 +30,9 @@ POOLS_MOST = 20
 class HasStats(Protocol):
     """A pool, asyncio's or blocking."""
 
-    def get_stats(self) -> PoolStats: ...
+    def get_stats(self) -> PoolStats:
+        """The current figures."""
+        ...
 
 
 class Reporter:

@@ -9,12 +9,12 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from colonnade.observe.loop_snapshot import are_of_one_run
+from colonnade.observe.loop.snapshot import are_of_one_run
 
 if TYPE_CHECKING:
     from colonnade import PoolStats
-    from colonnade.observe.jobs_monitor import QueueFigures
-    from colonnade.observe.loop_snapshot import LoopSnapshot
+    from colonnade.observe.loop.snapshot import LoopSnapshot
+    from colonnade.observe.metrics.jobs_monitor import QueueFigures
 
 PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
 """The phases of `QueryTiming`; a tracer gets them as `colonnade.pool_wait` and so on."""

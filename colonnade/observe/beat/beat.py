@@ -10,13 +10,13 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from colonnade._words.shown import shown
-from colonnade.observe._beat_outlet import open_outlet, remove_ended
-from colonnade.observe.beat_file import check_seconds, checked_path
+from colonnade.observe.beat.beat_file import check_seconds, checked_path
+from colonnade.observe.beat.writers import open_outlet, remove_ended
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade.observe._beat_outlet import Outlet
+    from colonnade.observe.beat.writers import Outlet
 
 _PID = "{pid}"
 _LONGEST_INTERVAL = 3600.0

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from colonnade.observe.stall import Frame, Holder
+from colonnade.observe.loop.stall import Frame, Holder
 
 if TYPE_CHECKING:
     from traceback import FrameSummary

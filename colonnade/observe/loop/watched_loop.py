@@ -13,8 +13,8 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe._sight import Sight, find_holder, ground_of_task, look_at
-from colonnade.observe._stall_reports import StallReports
+from colonnade.observe.loop.stack_samples import Sight, find_holder, ground_of_task, look_at
+from colonnade.observe.loop.stall_reports import StallReports
 
 if TYPE_CHECKING:
     import logging
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._core.watch import LoopWatch, TimedSelect, Totals
-    from colonnade.observe.stall import Stall
+    from colonnade.observe.loop.stall import Stall
 
 _running: weakref.WeakSet[WatchedLoop] = weakref.WeakSet()
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from colonnade import tracing
 from colonnade._words.outside_collections import OutsideCollections
 from colonnade._words.shown import class_name, shown
-from colonnade.observe._metrics import PHASES
-from colonnade.observe._pool_names import given_pools, name_of
-from colonnade.observe._summaries import Summaries
+from colonnade.observe.metrics.definitions import PHASES
+from colonnade.observe.metrics.pool_names import given_pools, name_of
+from colonnade.observe.metrics.summaries import Summaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
     from colonnade import PoolStats
-    from colonnade.observe.loop_monitor import LoopMonitor
-    from colonnade.observe.loop_snapshot import LoopSnapshot
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.loop.snapshot import LoopSnapshot
     from colonnade.tracing import PoolEvent
 
 # Distinct summaries of statements; the others are `other`.
@@ -35,7 +35,7 @@ class Recorder(Protocol):
     """Records what happened: OpenTelemetry's instruments or Prometheus' metrics."""
 
     def query(self, labels: tuple[str, ...], seconds: float, rows: int | None) -> None:
-        """A query has ended; the labels are those of `_metrics.OPERATIONS`."""
+        """A query has ended; the labels are those of `definitions.OPERATIONS`."""
 
     def pool_event(self, pool: str, event: PoolEvent, seconds: float) -> None:
         """Something happened in a pool of this name."""

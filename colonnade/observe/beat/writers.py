@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from colonnade._words.shown import shown
-from colonnade.observe.beat_file import (
+from colonnade.observe.beat.beat_file import (
     MAGIC,
     RECORD_BYTES,
     Record,

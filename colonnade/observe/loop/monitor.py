@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Self
 
 from colonnade._words import arguments
 from colonnade._words.shown import class_name, shown
-from colonnade.observe._watched_loop import WatchedLoop
-from colonnade.observe.loop_snapshot import LoopSnapshot, snapshot_of
+from colonnade.observe.loop.snapshot import LoopSnapshot, snapshot_of
+from colonnade.observe.loop.watched_loop import WatchedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from colonnade.observe.stall import Stall
+    from colonnade.observe.loop.stall import Stall
 
 _SHORTEST_INTERVAL = 0.001
 _LONGEST_INTERVAL = 60.0

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe._summaries import Summaries
+from colonnade.observe.metrics.summaries import Summaries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

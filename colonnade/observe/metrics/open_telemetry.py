@@ -8,17 +8,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from colonnade._words.shown import class_name
-from colonnade.observe import _metrics
-from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
+from colonnade.observe.metrics import definitions
+from colonnade.observe.metrics.query_watch import Metrics, check_monitors, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from colonnade._core.watch import DurationHistogram
-    from colonnade.observe._metrics import Metric
-    from colonnade.observe.jobs_monitor import JobsMonitor
-    from colonnade.observe.loop_monitor import LoopMonitor
-    from colonnade.observe.loop_snapshot import LoopSnapshot
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.loop.snapshot import LoopSnapshot
+    from colonnade.observe.metrics.definitions import Metric
+    from colonnade.observe.metrics.jobs_monitor import JobsMonitor
     from colonnade.tracing import PoolEvent
 
 # An asynchronous instrument cannot be a histogram, so the delays of a loop are recorded one by one
@@ -52,21 +52,21 @@ class OpenTelemetryMetrics(Metrics):
         self._api: Any = importlib.import_module("opentelemetry.metrics")
         meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
         self._monitor = monitor
-        self._loop_times = _metrics.LoopTimes()
+        self._loop_times = definitions.LoopTimes()
         self._counted: LoopSnapshot | None = None
         self._is_open = True
         self._recorder = _Recorder(meter)
         super().__init__(self._recorder, pools)
-        self._delay = _made(meter, _metrics.LOOP_DELAY)
-        self._observe(meter, _metrics.PHASE, self._phases)
-        for metric in _metrics.OF_POOLS:
+        self._delay = _made(meter, definitions.LOOP_DELAY)
+        self._observe(meter, definitions.PHASE, self._phases)
+        for metric in definitions.OF_POOLS:
             self._observe(meter, metric, partial(self._pool_figures, metric))
         if monitor is not None:
-            for metric in _metrics.OF_LOOPS:
+            for metric in definitions.OF_LOOPS:
                 if metric.kind != "histogram":
                     self._observe(meter, metric, partial(self._loop_figures, metric))
         if jobs is not None:
-            for metric in _metrics.OF_JOBS:
+            for metric in definitions.OF_JOBS:
                 self._observe(meter, metric, partial(_jobs_figures, jobs, metric))
         self._watch.start()
 
@@ -98,16 +98,16 @@ class OpenTelemetryMetrics(Metrics):
 
     def _pool_figures(self, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
         for name, stats in self._watch.pool_stats():
-            for labels, value in _metrics.of_pool(metric, name, stats):
+            for labels, value in definitions.of_pool(metric, name, stats):
                 yield value, dict(zip(metric.labels, labels, strict=True))
 
     def _loop_figures(self, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
         snapshot = monitor_snapshot(self._monitor)
         if snapshot is None:
             return
-        if metric is _metrics.LOOP_TIME:
+        if metric is definitions.LOOP_TIME:
             self._record_delays(snapshot)
-        for labels, value in _metrics.of_loop(metric, snapshot, self._loop_times):
+        for labels, value in definitions.of_loop(metric, snapshot, self._loop_times):
             yield value, dict(zip(metric.labels, labels, strict=True))
 
     def _record_delays(self, snapshot: LoopSnapshot) -> None:
@@ -129,13 +129,13 @@ class _Recorder:
     """Records into instruments."""
 
     def __init__(self, meter: Any) -> None:
-        self._operations = _made(meter, _metrics.OPERATIONS)
-        self._rows = _made(meter, _metrics.ROWS)
-        self._timeouts = _made(meter, _metrics.TIMEOUTS)
+        self._operations = _made(meter, definitions.OPERATIONS)
+        self._rows = _made(meter, definitions.ROWS)
+        self._timeouts = _made(meter, definitions.TIMEOUTS)
         self._pool_times: dict[PoolEvent, Any] = {
-            "created": _made(meter, _metrics.CREATE),
-            "acquired": _made(meter, _metrics.WAIT),
-            "released": _made(meter, _metrics.USE),
+            "created": _made(meter, definitions.CREATE),
+            "acquired": _made(meter, definitions.WAIT),
+            "released": _made(meter, definitions.USE),
         }
 
     def query(self, labels: tuple[str, ...], seconds: float, rows: int | None) -> None:
@@ -145,7 +145,7 @@ class _Recorder:
             self._rows.record(rows, attributes)
 
     def pool_event(self, pool: str, event: PoolEvent, seconds: float) -> None:
-        attributes = {_metrics.TIMEOUTS.labels[0]: pool}
+        attributes = {definitions.TIMEOUTS.labels[0]: pool}
         if event == "timed_out":
             self._timeouts.add(1, attributes)
         else:
@@ -154,7 +154,7 @@ class _Recorder:
 
 def _jobs_figures(jobs: JobsMonitor, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
     for figures in jobs.figures():
-        for labels, value in _metrics.of_jobs(metric, figures):
+        for labels, value in definitions.of_jobs(metric, figures):
             yield value, dict(zip(metric.labels, labels, strict=True))
 
 
@@ -173,7 +173,7 @@ def _made(meter: Any, metric: Metric) -> Any:
 @lru_cache(1024)
 def _attributes(labels: tuple[str, ...]) -> dict[str, str | int]:
     """The attributes of a query, without those that it lacks; the port is a number."""
-    named = dict(zip(_metrics.OPERATIONS.labels, labels, strict=True))
+    named = dict(zip(definitions.OPERATIONS.labels, labels, strict=True))
     return {
         name: int(text) if name == "server.port" else text for name, text in named.items() if text
     }

@@ -9,15 +9,15 @@ from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from colonnade.observe.stall import StackSample, Stall
+from colonnade.observe.loop.stall import StackSample, Stall
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
 
     from colonnade._core.watch import LoopWatch, Report
-    from colonnade.observe._sight import Sight
-    from colonnade.observe.stall import Cause
+    from colonnade.observe.loop.stack_samples import Sight
+    from colonnade.observe.loop.stall import Cause
 
 # Where a monitor logs nothing, a callback that fails is told nevertheless.
 _errors = logging.getLogger("colonnade.observe")

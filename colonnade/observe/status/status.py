@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe._report import POOLS_MOST, STALLS_MOST, STATEMENTS_MOST, VERSION
-from colonnade.observe.beat_file import boot_id
+from colonnade.observe.beat.beat_file import boot_id
+from colonnade.observe.status.report import POOLS_MOST, STALLS_MOST, STATEMENTS_MOST, VERSION
 from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:

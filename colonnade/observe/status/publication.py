@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import tracing
 from colonnade._words.shown import class_name, shown
-from colonnade.observe._pool_names import given_pools, name_of
-from colonnade.observe._report import STATEMENTS_MOST, Reporter
-from colonnade.observe._statement_times import StatementTimes
-from colonnade.observe.beat_file import check_seconds, checked_path
-from colonnade.observe.status_folder import made_folder, remove_old
+from colonnade.observe.beat.beat_file import check_seconds, checked_path
+from colonnade.observe.metrics.pool_names import given_pools, name_of
+from colonnade.observe.status.folder import made_folder, remove_old
+from colonnade.observe.status.report import STATEMENTS_MOST, Reporter
+from colonnade.observe.status.statement_times import StatementTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from colonnade.observe._report import HasStats
-    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.status.report import HasStats
 
 _SHORTEST_INTERVAL = 0.05
 _LONGEST_INTERVAL = 60.0

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._words.extras import needed_by
 from colonnade._words.shown import class_name
-from colonnade.observe import _metrics
-from colonnade.observe._query_watch import Metrics, check_monitors, monitor_snapshot
+from colonnade.observe.metrics import definitions
+from colonnade.observe.metrics.query_watch import Metrics, check_monitors, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from colonnade._core.watch import DurationHistogram
-    from colonnade.observe._metrics import Metric
-    from colonnade.observe.jobs_monitor import JobsMonitor
-    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop.monitor import LoopMonitor
+    from colonnade.observe.metrics.definitions import Metric
+    from colonnade.observe.metrics.jobs_monitor import JobsMonitor
     from colonnade.tracing import PoolEvent
 
 # The metrics whose values are asked for by a scrape.
-_OBSERVED = (_metrics.PHASE, *_metrics.OF_POOLS, *_metrics.OF_LOOPS, *_metrics.OF_JOBS)
+_OBSERVED = (definitions.PHASE, *definitions.OF_POOLS, *definitions.OF_LOOPS, *definitions.OF_JOBS)
 
 
 class PrometheusMetrics(Metrics):
@@ -53,7 +53,7 @@ class PrometheusMetrics(Metrics):
         self._core: Any = importlib.import_module("prometheus_client.core")
         self._registry = library.REGISTRY if registry is None else registry
         self._monitor = monitor
-        self._loop_times = _metrics.LoopTimes()
+        self._loop_times = definitions.LoopTimes()
         self._jobs = jobs
         self._recorder = _Recorder(library)
         super().__init__(self._recorder, pools)
@@ -75,27 +75,27 @@ class PrometheusMetrics(Metrics):
     def collect(self) -> Iterator[Any]:
         """All metrics with their present values."""
         yield from self._recorder.collect()
-        phases = self._family(_metrics.PHASE)
+        phases = self._family(definitions.PHASE)
         for phase, seconds in self._watch.phases.items():
             phases.add_metric([phase], seconds)
         yield phases
         pools = list(self._watch.pool_stats())
-        for metric in _metrics.OF_POOLS:
+        for metric in definitions.OF_POOLS:
             family = self._family(metric)
             for name, stats in pools:
-                for labels, value in _metrics.of_pool(metric, name, stats):
+                for labels, value in definitions.of_pool(metric, name, stats):
                     family.add_metric(list(labels), value)
             yield family
         yield from self._of_jobs()
         snapshot = monitor_snapshot(self._monitor)
         if snapshot is None:
             return
-        for metric in _metrics.OF_LOOPS:
+        for metric in definitions.OF_LOOPS:
             family = self._family(metric)
-            if metric is _metrics.LOOP_DELAY:
+            if metric is definitions.LOOP_DELAY:
                 _add_delays(family, snapshot.lag)
             else:
-                for labels, value in _metrics.of_loop(metric, snapshot, self._loop_times):
+                for labels, value in definitions.of_loop(metric, snapshot, self._loop_times):
                     family.add_metric(list(labels), value)
             yield family
 
@@ -103,10 +103,10 @@ class PrometheusMetrics(Metrics):
         if self._jobs is None:
             return
         figures = self._jobs.figures()
-        for metric in _metrics.OF_JOBS:
+        for metric in definitions.OF_JOBS:
             family = self._family(metric)
             for one in figures:
-                for labels, value in _metrics.of_jobs(metric, one):
+                for labels, value in definitions.of_jobs(metric, one):
                     family.add_metric(list(labels), value)
             yield family
 
@@ -120,13 +120,13 @@ class _Recorder:
     """Records into metrics that no registry has: the collector passes them on."""
 
     def __init__(self, library: Any) -> None:
-        self._operations = _made(library, _metrics.OPERATIONS)
-        self._rows = _made(library, _metrics.ROWS)
-        self._timeouts = _made(library, _metrics.TIMEOUTS)
+        self._operations = _made(library, definitions.OPERATIONS)
+        self._rows = _made(library, definitions.ROWS)
+        self._timeouts = _made(library, definitions.TIMEOUTS)
         self._pool_times: dict[PoolEvent, Any] = {
-            "created": _made(library, _metrics.CREATE),
-            "acquired": _made(library, _metrics.WAIT),
-            "released": _made(library, _metrics.USE),
+            "created": _made(library, definitions.CREATE),
+            "acquired": _made(library, definitions.WAIT),
+            "released": _made(library, definitions.USE),
         }
         # The library looks labels up under a lock, which takes longer than to observe a value.
         self._operation = lru_cache(1024)(lambda labels: self._operations.labels(*labels))
@@ -157,7 +157,7 @@ def _made(library: Any, metric: Metric) -> Any:
 
 
 def _add_delays(family: Any, lag: DurationHistogram) -> None:
-    bounds = _metrics.LOOP_DELAY.bounds
+    bounds = definitions.LOOP_DELAY.bounds
     counts = lag.buckets(bounds)
     buckets = [(str(bound), count) for bound, count in zip(bounds, counts, strict=True)]
     family.add_metric([], [*buckets, ("+Inf", lag.count)], sum_value=lag.mean * lag.count)

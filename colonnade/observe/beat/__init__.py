@@ -1,0 +1,1 @@
+"""The beat of an event loop: written by its process, judged by others."""

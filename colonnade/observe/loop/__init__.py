@@ -1,0 +1,1 @@
+"""The monitor of an event loop: lateness, load, and stalls with their stacks."""

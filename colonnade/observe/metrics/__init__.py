@@ -1,0 +1,1 @@
+"""Metrics of queries, pools, loops and queues, for OpenTelemetry and Prometheus."""

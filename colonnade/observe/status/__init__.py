@@ -1,0 +1,1 @@
+"""The report that a process publishes each second, and its readers."""

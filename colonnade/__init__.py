@@ -68,8 +68,8 @@ if TYPE_CHECKING:
         Notification,
         NotificationGap as NotificationGap,
     )
+    from colonnade._driver.pool_core.stats import PoolStats as PoolStats
     from colonnade._driver.sql.named import Named as Named, named
-    from colonnade._driver.supply.stats import PoolStats as PoolStats
     from colonnade.arrow_stream import ArrowStream as ArrowStream
     from colonnade.columns import Columns
     from colonnade.errors import *  # noqa: F403
@@ -141,7 +141,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._driver.logged_query": "LoggedQuery",
         "colonnade._driver.sql.named": "Named named",
         "colonnade._driver.notification": "Notification NotificationGap",
-        "colonnade._driver.supply.stats": "PoolStats",
+        "colonnade._driver.pool_core.stats": "PoolStats",
         "colonnade.arrow_stream": "ArrowStream",
         "colonnade.columns": "Columns",
         "colonnade.frames": "read_sql write_table",

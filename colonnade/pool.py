@@ -5,7 +5,7 @@ from __future__ import annotations
 from colonnade._driver._async.pool.holder import PoolConnectionHolder
 from colonnade._driver._async.pool.pool import Pool, PoolAcquireContext, create_pool
 from colonnade._driver._async.pool.proxy import PoolConnectionProxy
-from colonnade._driver.supply.stats import PoolStats
+from colonnade._driver.pool_core.stats import PoolStats
 
 __all__ = [
     "Pool",

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from colonnade._driver.gather.query import Query as Query
     from colonnade._driver.listener.threads import listen
     from colonnade._driver.notification import Notification, NotificationGap as NotificationGap
+    from colonnade._driver.pool_core.stats import PoolStats as PoolStats
     from colonnade._driver.sql.named import named
-    from colonnade._driver.supply.stats import PoolStats as PoolStats
     from colonnade.columns import Columns
     from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
     from colonnade.frames import read_sql, write_table
@@ -68,7 +68,7 @@ _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_nam
         "colonnade._driver.gather.query": "Query",
         "colonnade._driver.sql.named": "named",
         "colonnade._driver.notification": "Notification NotificationGap",
-        "colonnade._driver.supply.stats": "PoolStats",
+        "colonnade._driver.pool_core.stats": "PoolStats",
         "colonnade._driver._sync.column_stream": "ColumnStream",
         "colonnade._driver._sync.connect": "connect",
         "colonnade._driver._sync.connection": "Connection",

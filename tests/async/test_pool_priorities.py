@@ -11,7 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import PoolExhaustedError
-from colonnade._driver.supply.waiting import OVERTAKINGS_MAX
+from colonnade._driver.pool_core.waiting import OVERTAKINGS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-_ROOMS = ("colonnade/_driver/supply/", "colonnade/_driver/_sync/pool/")
+_ROOMS = ("colonnade/_driver/pool_core/", "colonnade/_driver/_sync/pool/")
 _STEPS_MAX = 2_000
 
 

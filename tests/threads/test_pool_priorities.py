@@ -9,14 +9,14 @@ import pytest
 
 import colonnade.sync
 from colonnade import PoolExhaustedError
-from colonnade._driver.supply.waiting import OVERTAKINGS_MAX
+from colonnade._driver.pool_core.waiting import OVERTAKINGS_MAX
 from tests.support.crowd import Crowd, Started, see
 from tests.support.interruptions import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ROOMS = ("colonnade/_driver/supply/", "colonnade/_driver/_sync/pool/")
+_ROOMS = ("colonnade/_driver/pool_core/", "colonnade/_driver/_sync/pool/")
 _STEPS_MAX = 2_000
 
 

@@ -32,7 +32,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         *("_columns.grouped", "columns", "groups", "arrow_stream"),
     ),
     "one connection, and pools": (
-        *("_driver.sql", "_driver.transport", "_driver.supply", "_driver.gather"),
+        *("_driver.sql", "_driver.transport", "_driver.pool_core", "_driver.gather"),
         *("_driver.connection_options", "_driver.gss", "_driver.server_facts"),
         *("_driver.listening", "_driver.notification", "_driver.logged_query"),
         *("_driver.shaped_query", "_driver.sources", "_driver.copy_plan"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from colonnade._driver.supply.waiting import OVERTAKINGS_MAX, STALE_ENTRIES_MAX, WaitingList
+from colonnade._driver.pool_core.waiting import OVERTAKINGS_MAX, STALE_ENTRIES_MAX, WaitingList
 
 SERVED_IN = OVERTAKINGS_MAX + 1
 

@@ -67,7 +67,7 @@ CODE = {
     "Coroutine[Any, Any, None]": "None",
     "_transport.asyncio": "_transport.threads",
     "transport.asyncio": "transport.threads",
-    "supply.asyncio": "supply.threads",
+    "pool_core.asyncio": "pool_core.threads",
     "gather.asyncio": "gather.threads",
     "_loan.asyncio": "_loan.threads",
     "_tasks.asyncio": "_tasks.threads",

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     # When the lane of a task ended, in nanoseconds; None if it did not or has no lane.
     EndOf = Callable[[Any], int | None]
 
-_DRIVER = ("colonnade._driver._async.", "colonnade._driver.transport.", "colonnade._driver.supply.")
+_DRIVER = (
+    "colonnade._driver._async.",
+    "colonnade._driver.transport.",
+    "colonnade._driver.pool_core.",
+)
 # The driver's function in which a caller waits for a free connection.
-_POOL_WAIT = "Supply.wait"
+_POOL_WAIT = "PoolCore.wait"
 # Here the caller of a gather waits for its workers, which have lanes of their own.
 _GATHER = "colonnade._driver.gather."
 

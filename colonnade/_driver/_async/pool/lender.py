@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from colonnade._driver._async.connection import Connection
 
 
-class Keeper(Protocol):
-    """The keeper of a pool's connection, as the connection's user sees it."""
+class LentHolder(Protocol):
+    """The holder of a connection while it is lent, as its borrower sees it."""
 
     connection: Connection
-    supply: Any
+    pool_core: Any
     timeout: float | None
     ending: str
 
@@ -33,10 +33,10 @@ class Keeper(Protocol):
 class Borrow(Protocol):
     """Takes a connection of a pool, without a proxy."""
 
-    async def __call__(self, priority: int = 0, timeout: float | None = None) -> Keeper: ...
+    async def __call__(self, priority: int = 0, timeout: float | None = None) -> LentHolder: ...
 
 
 class Lender(Protocol):
     """A pool, as used by `Pool.fetch` and similar methods."""
 
-    async def _borrow(self, priority: int = 0, timeout: float | None = None) -> Keeper: ...
+    async def _borrow(self, priority: int = 0, timeout: float | None = None) -> LentHolder: ...

@@ -8,8 +8,8 @@ from colonnade._core import Record
 from colonnade._driver._async.connect import connect as open_connection
 from colonnade._driver._async.connection import Connection
 from colonnade._driver._async.reset import keep_initial
-from colonnade._driver.supply.asyncio import check_callback
-from colonnade._driver.supply.options import PoolOptions
+from colonnade._driver.pool_core.asyncio import check_callback
+from colonnade._driver.pool_core.options import PoolOptions
 from colonnade._words.arguments import check_callable, check_number, check_whole
 from colonnade._words.shown import shown
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._driver._async.pipeline import Pipeline
-    from colonnade._driver._async.pool.lender import Borrow, Keeper
+    from colonnade._driver._async.pool.lender import Borrow, LentHolder
 
 
 class PoolPipelineContext:
@@ -21,7 +21,7 @@ class PoolPipelineContext:
     def __init__(self, borrow: Borrow, timeout: float | None) -> None:
         self._borrow = borrow
         self._timeout = timeout
-        self._holder: Keeper | None = None
+        self._holder: LentHolder | None = None
         self._pipeline: Pipeline | None = None
 
     async def __aenter__(self) -> Pipeline:

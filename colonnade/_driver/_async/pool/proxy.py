@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import TracebackType
 
-    from colonnade._driver._async.pool.lender import Keeper
+    from colonnade._driver._async.pool.lender import LentHolder
 
     # Its methods are forwarded, with the same types as there.
     _Methods = Connection
@@ -27,13 +27,13 @@ class PoolConnectionProxy(_Methods):
     release every method raises InterfaceError.
     """
 
-    __slots__ = ("__weakref__", "_con", "holder", "supply")
+    __slots__ = ("__weakref__", "_con", "holder", "pool_core")
 
-    def __init__(self, holder: Keeper, connection: Connection) -> None:
+    def __init__(self, holder: LentHolder, connection: Connection) -> None:
         self._con: Connection | None = connection
         # Removed together with the connection: a holder's owner has the connection.
-        self.holder: Keeper | None = holder
-        self.supply = holder.supply
+        self.holder: LentHolder | None = holder
+        self.pool_core = holder.pool_core
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

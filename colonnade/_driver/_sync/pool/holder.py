@@ -17,7 +17,7 @@ from colonnade._driver.transport.threads import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
 
 if TYPE_CHECKING:
-    from colonnade._driver.supply.threads import Supply
+    from colonnade._driver.pool_core.threads import PoolCore
 
 
 class PoolConnectionHolder:
@@ -39,15 +39,15 @@ class PoolConnectionHolder:
         "expires_at",
         "idle_since",
         "lent_at",
+        "pool_core",
         "proxy",
-        "supply",
         "timeout",
     )
 
     def __init__(
-        self, supply: Supply[PoolConnectionHolder], connection: Connection, epoch: int
+        self, pool_core: PoolCore[PoolConnectionHolder], connection: Connection, epoch: int
     ) -> None:
-        self.supply = supply
+        self.pool_core = pool_core
         self.connection = connection
         self.conversation = connection.conversation
         # Weak: without a reference to the proxy, the connection has no user.
@@ -64,7 +64,7 @@ class PoolConnectionHolder:
         # Users' code may take time, and must be waited for.
         own_class = type(connection)
         self._resets_itself = (
-            supply.options.reset is not None or own_class.reset is not Connection.reset
+            pool_core.options.reset is not None or own_class.reset is not Connection.reset
         )
 
     def lend(self, timeout: float | None) -> PoolConnectionProxy:
@@ -89,7 +89,7 @@ class PoolConnectionHolder:
         conversation = self.conversation
         session, callbacks = conversation.session, conversation.callbacks
         if session.is_closed:
-            self.supply.discard(self, "lost")
+            self.pool_core.discard(self, "lost")
             return True
         if (
             self._resets_itself
@@ -100,37 +100,37 @@ class PoolConnectionHolder:
             or not conversation.transport.is_settled
         ):
             return False
-        reason = self.supply.end_of(self)
+        reason = self.pool_core.end_of(self)
         if reason is not None:
-            self.supply.retire(self, reason)
+            self.pool_core.retire(self, reason)
             return True
         if session.is_untouched:
-            self.supply.put_back(self)
+            self.pool_core.put_back(self)
             return True
         query = self.connection.get_reset_query()
         if not query:
             if session.transaction_status != "idle":
                 return False
-            self.supply.put_back(self)
+            self.pool_core.put_back(self)
             return True
         # Statements other than ours may fail, and the release must raise the error.
         if query != usual_reset_query(conversation) or not session.script_ahead(query):
             return False
-        self.supply.put_back_unsent(self)
+        self.pool_core.put_back_unsent(self)
         return True
 
     def finish_giving_back(self, timeout: float | None) -> None:
         """Finish what `give_back` could not do at once, even if the caller is cancelled."""
-        self.supply.finish(self._reset, timeout)
+        self.pool_core.finish(self._reset, timeout)
 
     def finish_in_background(self) -> None:
         """As `finish_giving_back`, without a caller; a failure costs the connection."""
-        self.supply.finish_unattended(self._reset, None)
+        self.pool_core.finish_unattended(self._reset, None)
 
     def closed_by_user(self) -> None:
         """Record that the user has closed the connection."""
         self.detach()
-        self.supply.discard(self, "user")
+        self.pool_core.discard(self, "user")
 
     def _reset(self, timeout: float | None) -> None:
         conversation = self.conversation
@@ -144,21 +144,21 @@ class PoolConnectionHolder:
                 if not conversation.session.is_closed:
                     self._reset_session()
         except BaseException as error:
-            self.supply.discard(self, "reset")
+            self.pool_core.discard(self, "reset")
             note_limit(error, "the connection was not reset", timeout)
             raise
         if conversation.session.is_closed:
-            self.supply.discard(self, "lost")
+            self.pool_core.discard(self, "lost")
             return
-        reason = self.supply.end_of(self)
+        reason = self.pool_core.end_of(self)
         if reason is None:
-            self.supply.put_back(self)
+            self.pool_core.put_back(self)
         else:
-            self.supply.retire(self, reason)
+            self.pool_core.retire(self, reason)
 
     def _reset_session(self) -> None:
         connection = self.connection
-        callback = self.supply.options.reset
+        callback = self.pool_core.options.reset
         if callback is None:
             connection.reset()
             return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._driver._sync.pipeline import Pipeline
-    from colonnade._driver._sync.pool.lender import Borrow, Keeper
+    from colonnade._driver._sync.pool.lender import Borrow, LentHolder
 
 
 class PoolPipelineContext:
@@ -23,7 +23,7 @@ class PoolPipelineContext:
     def __init__(self, borrow: Borrow, timeout: float | None) -> None:
         self._borrow = borrow
         self._timeout = timeout
-        self._holder: Keeper | None = None
+        self._holder: LentHolder | None = None
         self._pipeline: Pipeline | None = None
 
     def __enter__(self) -> Pipeline:

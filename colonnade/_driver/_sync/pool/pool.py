@@ -19,7 +19,7 @@ from colonnade._driver._sync.pool.proxy import PoolConnectionProxy
 from colonnade._driver._sync.pool.streams import PoolColumnStream
 from colonnade._driver.gather.costs import costs_or_new
 from colonnade._driver.gather.threads import SharedReads
-from colonnade._driver.supply.threads import Supply, made
+from colonnade._driver.pool_core.threads import PoolCore, made
 from colonnade._driver.transport.forks import tell_in_child
 from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_name, check_whole, checked_timeout
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from colonnade._driver._sync.pool.lender import Keeper
+    from colonnade._driver._sync.pool.lender import LentHolder
     from colonnade._driver._sync.pool.options import Callback, Connect
     from colonnade._driver.gather.costs import QueryCosts
     from colonnade._driver.gather.gathered import Gathered
     from colonnade._driver.gather.plan import Order
     from colonnade._driver.gather.query import Query
-    from colonnade._driver.supply.stats import PoolStats
+    from colonnade._driver.pool_core.stats import PoolStats
 
 logger = logging.getLogger("colonnade.pool")
 
@@ -114,7 +114,7 @@ class Pool:
         """The expected times of the queries, learned from each `gather`."""
         self._shared_reads = SharedReads()
         self._state = _State.NEW
-        self._supply: Supply[PoolConnectionHolder] | None = None
+        self._pool_core: PoolCore[PoolConnectionHolder] | None = None
 
     # Life
 
@@ -141,11 +141,11 @@ class Pool:
             return
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
-        supply = self._opened_supply()
+        pool_core = self._opened_core()
         self._state = _State.CLOSING
         try:
-            supply.drain(WARN_AFTER_SECONDS, self._warn_of_close)
-            supply.close()
+            pool_core.drain(WARN_AFTER_SECONDS, self._warn_of_close)
+            pool_core.close()
         except BaseException:
             self.terminate()
             raise
@@ -158,7 +158,7 @@ class Pool:
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
         self._state = _State.CLOSED
-        self._opened_supply().terminate()
+        self._opened_core().terminate()
 
     def is_closing(self) -> bool:
         """Whether the pool is closed or closing, or belongs to the parent of a forked process."""
@@ -166,8 +166,8 @@ class Pool:
 
     def expire_connections(self) -> None:
         """Mark every open connection to be replaced before it is lent again."""
-        if self._supply is not None:
-            self._supply.expire()
+        if self._pool_core is not None:
+            self._pool_core.expire()
 
     def set_connect_args(self, dsn: str | None = None, **connect_kwargs: Any) -> None:
         """Use these arguments from the next connection on.
@@ -205,7 +205,10 @@ class Pool:
         own. `timeout`, in seconds, limits such a wait; by default the limit of the `acquire`
         applies. Giving back twice does nothing.
         """
-        if type(connection) is not PoolConnectionProxy or connection.supply is not self._supply:
+        if (
+            type(connection) is not PoolConnectionProxy
+            or connection.pool_core is not self._pool_core
+        ):
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
@@ -292,7 +295,7 @@ class Pool:
 
     def get_size(self) -> int:
         """The number of open connections."""
-        return 0 if self._supply is None else self._supply.size
+        return 0 if self._pool_core is None else self._pool_core.size
 
     def get_init_size(self) -> int:
         """The number of connections that the pool opens at first."""
@@ -308,28 +311,28 @@ class Pool:
 
     def get_idle_size(self) -> int:
         """The number of idle connections."""
-        return 0 if self._supply is None else self._supply.idle
+        return 0 if self._pool_core is None else self._pool_core.idle
 
     def get_stats(self) -> PoolStats:
         """The current sizes, and the counts since the pool was made."""
-        return self._opened_supply().stats()
+        return self._opened_core().stats()
 
     def __repr__(self) -> str:
         """The number of connections and of waiting callers."""
-        supply = self._supply
-        if supply is None or self._state in {_State.CLOSED, _State.INHERITED}:
+        pool_core = self._pool_core
+        if pool_core is None or self._state in {_State.CLOSED, _State.INHERITED}:
             return f"<{type(self).__name__} {self._state.value}>"
         closing = " closing" if self._state is _State.CLOSING else ""
         return (
-            f"<{type(self).__name__}{closing} size={supply.size} idle={supply.idle} "
-            f"waiting={supply.waiting} min_size={self._options.min_size} "
+            f"<{type(self).__name__}{closing} size={pool_core.size} idle={pool_core.idle} "
+            f"waiting={pool_core.waiting} min_size={self._options.min_size} "
             f"max_size={self._options.max_size}>"
         )
 
     def leave_to_parent(self) -> None:
         """Called in a forked child: refuse all methods except those that end the pool."""
         self._state = _State.INHERITED
-        self._opened_supply().leave_to_parent()
+        self._opened_core().leave_to_parent()
 
     # Inside
 
@@ -339,12 +342,12 @@ class Pool:
         if self._state is not _State.NEW:
             return self
         self._state = _State.STARTING
-        self._supply = Supply(self._options, self._connect, PoolConnectionHolder, self)
+        self._pool_core = PoolCore(self._options, self._connect, PoolConnectionHolder, self)
         tell_in_child(self)
         try:
-            self._supply.start()
+            self._pool_core.start()
         except BaseException:
-            self._supply = None
+            self._pool_core = None
             self._state = _State.NEW
             raise
         self._state = _State.OPEN
@@ -375,14 +378,14 @@ class Pool:
             return holder.lend(timeout)
         try:
             with deadline(timeout):
-                supply = self._opened_supply()
-                holder = self._take_idle() or supply.wait(priority, timeout)
+                pool_core = self._opened_core()
+                holder = self._take_idle() or pool_core.wait(priority, timeout)
                 proxy = holder.lend(timeout)
                 try:
                     setup(proxy)
                 except BaseException:
                     # The proxy stays with its connection, and reports that it is closed.
-                    holder.supply.discard(holder, "setup")
+                    holder.pool_core.discard(holder, "setup")
                     raise
         except TimeoutError as error:
             self._note_timeout(error, timeout)
@@ -393,13 +396,13 @@ class Pool:
         """Add the pool's state to a failed wait's error, unless the error has another text."""
         if error.args or timeout is None:
             return
-        self._opened_supply().timed_out(timeout)
+        self._opened_core().timed_out(timeout)
         stats = self.get_stats()
         opening = f", opening {stats.opening}" if stats.opening else ""
         sizes = f"size {stats.size}, busy {stats.busy}{opening}, waiting {stats.waiting}"
         error.args = (f"no connection was free within {timeout:g} s: {sizes}",)
 
-    def _borrow(self, priority: int = 0, timeout: float | None = None) -> Keeper:
+    def _borrow(self, priority: int = 0, timeout: float | None = None) -> LentHolder:
         """A connection without a proxy, unless the user's `setup` needs one.
 
         `priority` and `timeout` are those of `acquire`, already checked.
@@ -412,26 +415,26 @@ class Pool:
         return self._take_idle() or self._waited(priority, timeout)
 
     def _waited(self, priority: int, timeout: float | None) -> PoolConnectionHolder:
-        supply = self._opened_supply()
+        pool_core = self._opened_core()
         if timeout is None:
-            return supply.wait(priority)
+            return pool_core.wait(priority)
         try:
             with deadline(timeout):
-                return supply.wait(priority, timeout)
+                return pool_core.wait(priority, timeout)
         except TimeoutError as error:
             self._note_timeout(error, timeout)
             raise
 
     def _take_idle(self) -> PoolConnectionHolder | None:
-        supply = self._supply
-        if self._state is not _State.OPEN or supply is None:
+        pool_core = self._pool_core
+        if self._state is not _State.OPEN or pool_core is None:
             self._refuse()
-        return supply.take()
+        return pool_core.take()
 
-    def _opened_supply(self) -> Supply[PoolConnectionHolder]:
-        if self._supply is None:
+    def _opened_core(self) -> PoolCore[PoolConnectionHolder]:
+        if self._pool_core is None:
             raise InterfaceError(_REFUSALS[_State.NEW])
-        return self._supply
+        return self._pool_core
 
     def _refuse(self) -> NoReturn:
         raise InterfaceError(_REFUSALS[self._state])

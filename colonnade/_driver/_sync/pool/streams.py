@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._driver._sync.column_stream import ColumnStream
-    from colonnade._driver._sync.pool.lender import Borrow, Keeper
+    from colonnade._driver._sync.pool.lender import Borrow, LentHolder
     from colonnade.columns import Columns
 
 
@@ -33,7 +33,7 @@ class PoolColumnStream:
         self._query = query
         self._args = args
         self._options = options
-        self._holder: Keeper | None = None
+        self._holder: LentHolder | None = None
         self._stream: ColumnStream | None = None
         self._is_waiting = False
         self._is_finished = False

@@ -9,24 +9,24 @@ from asyncio import _get_running_loop
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from colonnade._driver.supply.ledger import (
+from colonnade._driver.pool_core.state import (
     CLOSE_SECONDS_MAX,
     NO_ROOM,
     OUTRANKED,
     RETRY_SECONDS_MAX,
     RETRY_SECONDS_MIN,
     H,
-    Ledger,
+    PoolState,
 )
-from colonnade._driver.supply.waiting import WaitingList
+from colonnade._driver.pool_core.waiting import WaitingList
 from colonnade._driver.transport.loops import of_another_loop
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from colonnade._driver.supply.options import PoolOptions
-    from colonnade._driver.supply.stats import PoolStats
+    from colonnade._driver.pool_core.options import PoolOptions
+    from colonnade._driver.pool_core.stats import PoolStats
     from colonnade._driver.transport.asyncio import Transport
 
 P = TypeVar("P")
@@ -44,12 +44,12 @@ def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
     del name, callback
 
 
-class Supply(Ledger[H]):
+class PoolCore(PoolState[H]):
     """Lends connections and takes them back.
 
     Two rules make it fair and lose no connection. A new caller does not go past those already
     waiting: a free connection goes to the first of the waiting list. And at each moment a
-    connection belongs either to the idle ones, to a caller, or to a task of the supply.
+    connection belongs either to the idle ones, to a caller, or to a task of the pool.
 
     Separate tasks open connections, so a caller that stops waiting does not stop the opening.
     """
@@ -74,7 +74,7 @@ class Supply(Ledger[H]):
         self._waiters = self._waiting.callers
         self._tasks: set[asyncio.Task[None]] = set()
         self._openers: set[asyncio.Task[None]] = set()
-        self._floor: asyncio.Task[None] | None = None
+        self._restoring: asyncio.Task[None] | None = None
         self._reaper: asyncio.TimerHandle | None = None
         self._unsent: list[Transport] = []
         self._drained: asyncio.Future[None] | None = None
@@ -387,7 +387,7 @@ class Supply(Ledger[H]):
     def _make_up(self) -> None:
         """A place is free: for waiting callers, then for the minimum."""
         self._grow()
-        self._keep_floor()
+        self._keep_minimum()
         self._check_drained()
 
     def _check_drained(self) -> None:
@@ -400,12 +400,14 @@ class Supply(Ledger[H]):
     # Inside, opening
 
     @property
-    def _places(self) -> int:
+    def _free_places(self) -> int:
         return self.options.max_size - len(self._holders) - len(self._retiring) - self._opening
 
     def _grow(self) -> None:
         """Open a connection for each waiting caller, while there are places."""
-        while self._opening < len(self._waiters) and self._places > 0 and not self._is_terminated:
+        while (
+            self._opening < len(self._waiters) and self._free_places > 0 and not self._is_terminated
+        ):
             self._opening += 1
             self._spawn_opener(self._open_for_waiter())
 
@@ -484,15 +486,15 @@ class Supply(Ledger[H]):
 
     # Inside: the minimum, the idle and the lost
 
-    def _keep_floor(self) -> None:
-        if self._floor is None and not self._stopping.is_set() and self._lacks():
-            self._floor = self._spawn_opener(self._restore_floor())
+    def _keep_minimum(self) -> None:
+        if self._restoring is None and not self._stopping.is_set() and self._lacks():
+            self._restoring = self._spawn_opener(self._restore_minimum())
 
     def _lacks(self) -> bool:
         count = len(self._holders) + self._opening
-        return count < self.options.min_size and self._places > 0
+        return count < self.options.min_size and self._free_places > 0
 
-    async def _restore_floor(self) -> None:
+    async def _restore_minimum(self) -> None:
         """Open connections up to `min_size`, with longer pauses after each failure."""
         pause = RETRY_SECONDS_MIN
         try:
@@ -516,7 +518,7 @@ class Supply(Ledger[H]):
                 except TimeoutError:
                     pause = min(2 * pause, RETRY_SECONDS_MAX)
         finally:
-            self._floor = None
+            self._restoring = None
 
     def _watch_idle(self) -> None:
         """One timer for all: the first idle connection is the first to be closed."""

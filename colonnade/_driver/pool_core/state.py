@@ -1,4 +1,4 @@
-"""The state of a supply's connections, common to tasks and threads."""
+"""The state of a pool's connections, common to tasks and threads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import time
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from colonnade import _core, tracing
-from colonnade._driver.supply.stats import PoolStats, Tally
+from colonnade._driver.pool_core.stats import PoolStats, Tally
 from colonnade.errors import PoolExhaustedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from colonnade._driver.supply.options import PoolOptions
+    from colonnade._driver.pool_core.options import PoolOptions
     from colonnade.tracing import PoolEvent
 
 logger = logging.getLogger("colonnade.pool")
@@ -34,7 +34,7 @@ LIFETIME_JITTER = 0.1
 
 
 class Holder(Protocol):
-    """One connection of a pool, as its supply sees it."""
+    """One connection of a pool, as its pool sees it."""
 
     connection: Any
     conversation: Any
@@ -51,8 +51,8 @@ class Holder(Protocol):
 H = TypeVar("H", bound=Holder)
 
 
-class Ledger(Generic[H]):
-    """The state of both supplies: options, figures, ages of connections, shared types."""
+class PoolState(Generic[H]):
+    """The state of a pool, whichever waits: options, figures, ages of connections, shared types."""
 
     def __init__(
         self,

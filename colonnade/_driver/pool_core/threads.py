@@ -1,7 +1,7 @@
 """Connections shared by threads: their owners, the waiting callers, and their number.
 
-The supply has no thread of its own. The thread that acquires or releases a connection opens, closes
-or resets it.
+There is no thread for them. The thread that acquires or releases a connection opens, closes or
+resets it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from colonnade._driver.supply.ledger import (
+from colonnade._driver.pool_core.state import (
     CLOSE_SECONDS_MAX,
     NO_ROOM,
     OUTRANKED,
     RETRY_SECONDS_MAX,
     RETRY_SECONDS_MIN,
     H,
-    Ledger,
+    PoolState,
 )
-from colonnade._driver.supply.waiting import WaitingList
+from colonnade._driver.pool_core.waiting import WaitingList
 from colonnade._driver.transport.threads import RECOVERY_TIMEOUT_S, deadline, least, remaining
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
@@ -34,8 +34,8 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from colonnade._driver.supply.options import PoolOptions
-    from colonnade._driver.supply.stats import PoolStats
+    from colonnade._driver.pool_core.options import PoolOptions
+    from colonnade._driver.pool_core.stats import PoolStats
     from colonnade.errors import PoolExhaustedError
 
 P = TypeVar("P", bound=contextlib.AbstractContextManager[Any])
@@ -46,7 +46,7 @@ logger = logging.getLogger("colonnade.pool")
 # was about to serve it.
 LOOK_AGAIN_S = 1.0
 # If a connection for the minimum cannot be opened, the thread tries for at most this time.
-FLOOR_SECONDS_MAX = 2.0
+OPEN_SECONDS_MAX = 2.0
 
 
 def made(pool: P) -> P:
@@ -64,20 +64,20 @@ def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
         )
 
 
-class _Place:
+class _Opening:
     """A connection that is being opened: it counts while this object exists."""
 
     __slots__ = ("__weakref__",)
 
 
-class Supply(Ledger[H]):
+class PoolCore(PoolState[H]):
     """Lends connections and takes them back.
 
     A new caller does not go past those already waiting: a free connection goes to the first thread
     of the waiting list. So does a free place, and then that thread opens the connection. A
     connection belongs to the owner of its holder object: the idle ones, a waiting caller's queue,
     or a caller.
-    The supply itself has only a weak reference. So if Ctrl-C, which may strike between any two
+    The pool itself has only a weak reference. So if Ctrl-C, which may strike between any two
     steps, drops a holder, its place becomes free and cannot be lost.
 
     A holder changes owners in a single call of a deque or a queue. The lock separates the threads
@@ -95,9 +95,9 @@ class Supply(Ledger[H]):
         # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
         self._members: set[weakref.ref[H]] = set()
-        self._places: set[weakref.ref[_Place]] = set()
-        # Each waiting caller gets a connection, a place, or an error.
-        self._waiting: WaitingList[queue.SimpleQueue[H | _Place | Exception]] = WaitingList()
+        self._openings: set[weakref.ref[_Opening]] = set()
+        # Each waiting caller gets a connection, leave to open one, or an error.
+        self._waiting: WaitingList[queue.SimpleQueue[H | _Opening | Exception]] = WaitingList()
         self._waiters = self._waiting.callers
         self._drains: deque[queue.SimpleQueue[None]] = deque()
         self._lock = threading.RLock()
@@ -106,8 +106,8 @@ class Supply(Ledger[H]):
         self._is_terminated = False
         # Counted on request: a finalizer must not wait for a lock.
         self._ended: deque[str] = deque()
-        self._floor_pause = RETRY_SECONDS_MIN
-        self._floor_due = 0.0
+        self._retry_pause = RETRY_SECONDS_MIN
+        self._retry_due = 0.0
 
     # Out
 
@@ -123,7 +123,7 @@ class Supply(Ledger[H]):
                 holder = None
         if self._waiters:
             self._serve()
-        self._tend()
+        self._do_due_work()
         if holder is not None:
             self._hand_out(holder, 0.0)
         return holder
@@ -140,17 +140,17 @@ class Supply(Ledger[H]):
             raise given
         holder = None
         # If the connection turns out to be lost, the caller keeps its place and its turn.
-        place = given if isinstance(given, _Place) else self._new_place()
-        if not isinstance(given, _Place) and self._is_fit(given):
+        opening = given if isinstance(given, _Opening) else self._new_opening()
+        if not isinstance(given, _Opening) and self._is_fit(given):
             holder = given
-            self._give_up(place)
+            self._give_up(opening)
         while holder is None:
-            holder = self._opened(place)
+            holder = self._opened(opening)
             if self._is_terminated:
                 self.discard(holder, "pool")
                 raise InterfaceError("pool is closed")
             if holder.epoch != self.epoch:
-                place = self._new_place()
+                opening = self._new_opening()
                 self.retire(holder, "expired")
                 holder = None
         seconds = time.monotonic() - began
@@ -206,7 +206,7 @@ class Supply(Ledger[H]):
         """Open the first connections, one after the other."""
         try:
             for _ in range(self.options.init_size):
-                self.put_back(self._opened(self._new_place()))
+                self.put_back(self._opened(self._new_opening()))
         except BaseException:
             self.terminate()
             raise
@@ -293,14 +293,14 @@ class Supply(Ledger[H]):
             while self._ended:
                 self.tally.closed[self._ended.popleft()] += 1
             return self._figures(
-                size=self.size, idle=self.idle, opening=len(self._places), waiting=self.waiting
+                size=self.size, idle=self.idle, opening=len(self._openings), waiting=self.waiting
             )
 
     # Inside, lending
 
-    def _given(self, priority: int, due: float) -> H | _Place | Exception:
+    def _given(self, priority: int, due: float) -> H | _Opening | Exception:
         """The result of a caller's wait."""
-        own: queue.SimpleQueue[H | _Place | Exception] = queue.SimpleQueue()
+        own: queue.SimpleQueue[H | _Opening | Exception] = queue.SimpleQueue()
         try:
             refusal = self._admit(own, priority, due)
             if refusal is not None:
@@ -319,7 +319,7 @@ class Supply(Ledger[H]):
             raise
 
     def _admit(
-        self, own: queue.SimpleQueue[H | _Place | Exception], priority: int, due: float
+        self, own: queue.SimpleQueue[H | _Opening | Exception], priority: int, due: float
     ) -> PoolExhaustedError | None:
         """Let a caller wait; if there is no room, refuse it or one of lower priority."""
         with self._lock:
@@ -342,13 +342,13 @@ class Supply(Ledger[H]):
         most = self.options.max_waiting
         return most is None or len(self._waiters) < most + len(self._idle) + self._free_places
 
-    def _leave(self, own: queue.SimpleQueue[H | _Place | Exception]) -> None:
+    def _leave(self, own: queue.SimpleQueue[H | _Opening | Exception]) -> None:
         """Stop waiting, and pass on a connection that has arrived nevertheless."""
         with self._lock:
             self._waiting.remove(own)
         with contextlib.suppress(queue.Empty):
             given = own.get_nowait()
-            if isinstance(given, _Place):
+            if isinstance(given, _Opening):
                 self._give_up(given)
             elif not isinstance(given, Exception):
                 self.put_back(given)
@@ -386,11 +386,11 @@ class Supply(Ledger[H]):
         elif self._idle:
             first.put(self._idle.pop())
         else:
-            first.put(self._new_place())
+            first.put(self._new_opening())
         self._waiting.note_served(first)
 
     def _is_drained(self) -> bool:
-        return not self._waiters and not self._places and len(self._members) == len(self._idle)
+        return not self._waiters and not self._openings and len(self._members) == len(self._idle)
 
     def _is_fit(self, holder: H) -> bool:
         """Whether an idle connection is alive and young enough; otherwise it is closed."""
@@ -431,22 +431,22 @@ class Supply(Ledger[H]):
 
     @property
     def _free_places(self) -> int:
-        return self.options.max_size - len(self._members) - len(self._places)
+        return self.options.max_size - len(self._members) - len(self._openings)
 
-    def _new_place(self) -> _Place:
-        place = _Place()
-        self._places.add(weakref.ref(place, self._place_dropped))
-        return place
+    def _new_opening(self) -> _Opening:
+        opening = _Opening()
+        self._openings.add(weakref.ref(opening, self._opening_dropped))
+        return opening
 
-    def _give_up(self, place: _Place) -> None:
-        self._place_dropped(weakref.ref(place))
+    def _give_up(self, opening: _Opening) -> None:
+        self._opening_dropped(weakref.ref(opening))
 
-    def _place_dropped(self, place: weakref.ref[_Place]) -> None:
-        self._places.discard(place)
+    def _opening_dropped(self, opening: weakref.ref[_Opening]) -> None:
+        self._openings.discard(opening)
         self._serve()
 
-    def _opened(self, place: _Place) -> H:
-        """A new connection, after the user's `init`, which takes the place over."""
+    def _opened(self, opening: _Opening) -> H:
+        """A new connection, after the user's `init`, in the place of the opening."""
         # A connection opened with the current arguments expires with them.
         epoch = self.epoch
         began = time.monotonic()
@@ -455,11 +455,11 @@ class Supply(Ledger[H]):
         except BaseException:
             self.tally.open_failures += 1
             # Not only when it is dropped, because an error keeps the frames of its traceback.
-            self._give_up(place)
+            self._give_up(opening)
             raise
         holder = self._holder_of(connection, epoch)
         self._members.add(weakref.ref(holder, self._dropped))
-        self._places.discard(weakref.ref(place))
+        self._openings.discard(weakref.ref(opening))
         self._note_created(holder, began)
         return holder
 
@@ -477,7 +477,7 @@ class Supply(Ledger[H]):
 
     # Inside: the minimum and the idle
 
-    def _tend(self) -> None:
+    def _do_due_work(self) -> None:
         """Due work, done by the calling thread: close idle connections, open missing ones."""
         lifetime = self.options.max_inactive_connection_lifetime
         if lifetime and len(self._members) > self.options.min_size:
@@ -485,7 +485,7 @@ class Supply(Ledger[H]):
         if self.options.max_lifetime is not None:
             self._close_old()
         if len(self._members) < self.options.min_size:
-            self._restore_floor()
+            self._restore_minimum()
 
     def _close_inactive(self, latest: float) -> None:
         while len(self._members) > self.options.min_size:
@@ -505,24 +505,24 @@ class Supply(Ledger[H]):
                     continue  # Another thread has it.
                 self.retire(holder, reason)
 
-    def _restore_floor(self) -> None:
+    def _restore_minimum(self) -> None:
         """Open one missing connection, with longer pauses after each failure."""
         with self._lock:
-            count = len(self._members) + len(self._places)
+            count = len(self._members) + len(self._openings)
             if (
                 self._is_stopping
-                or time.monotonic() < self._floor_due
+                or time.monotonic() < self._retry_due
                 or count >= self.options.min_size
             ):
                 return
-            place = self._new_place()
+            opening = self._new_opening()
         try:
-            with deadline(FLOOR_SECONDS_MAX):
-                holder = self._opened(place)
+            with deadline(OPEN_SECONDS_MAX):
+                holder = self._opened(opening)
         except Exception as error:  # noqa: BLE001 - the calling thread did not ask for it
-            pause = self._floor_pause
-            self._floor_due = time.monotonic() + pause
-            self._floor_pause = min(2 * pause, RETRY_SECONDS_MAX)
+            pause = self._retry_pause
+            self._retry_due = time.monotonic() + pause
+            self._retry_pause = min(2 * pause, RETRY_SECONDS_MAX)
             logger.warning(
                 "the pool has fewer than %d connections, and opening one failed; "
                 "the next attempt follows in %.1f s or later: %r",
@@ -531,5 +531,5 @@ class Supply(Ledger[H]):
                 error,
             )
             return
-        self._floor_pause = RETRY_SECONDS_MIN
+        self._retry_pause = RETRY_SECONDS_MIN
         self.put_back(holder)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._driver.shaped_query import Shape, ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery, ResultBuilder
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import DTypeError
+from colonnade.rkt._builders import BlocksBuilder, RowsBuilder
 from colonnade.rkt._matching import matched_fields
-from colonnade.rkt._shapes import BlocksShape, RowsShape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from colonnade.rkt._fields import Field
 
 
-class TypedQuery(ShapedQuery):
+class TypedQuery(DtypeQuery):
     """The text of a query, and the dtype of its rows."""
 
     __slots__ = ("dtype", "infinity")
@@ -27,22 +27,22 @@ class TypedQuery(ShapedQuery):
     dtype: np.dtype[Any]
     infinity: str
 
-    def shape(self, columns: list[tuple[str, PgType, int]]) -> Shape:
+    def builder(self, columns: list[tuple[str, PgType, int]]) -> ResultBuilder:
         """Return the builder of one array, or of blocks if the dtype's metadata asks for them."""
         metadata: Mapping[str, object] = self.dtype.metadata or {}
         if metadata.get("blocks"):
-            return BlocksShape(self.dtype, self._fields(columns), self.infinity)
-        return self.row_shape(columns)
+            return BlocksBuilder(self.dtype, self._fields(columns), self.infinity)
+        return self.row_builder(columns)
 
-    def row_shape(self, columns: list[tuple[str, PgType, int]]) -> RowsShape:
+    def row_builder(self, columns: list[tuple[str, PgType, int]]) -> RowsBuilder:
         """Return the builder of one array, for rows that are read one by one."""
-        return RowsShape(self.dtype, self._fields(columns), self.infinity)
+        return RowsBuilder(self.dtype, self._fields(columns), self.infinity)
 
     def _fields(self, columns: list[tuple[str, PgType, int]]) -> tuple[Field, ...]:
         return matched_fields(self.dtype, columns) if columns else ()
 
 
-def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> ShapedQuery:
+def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> DtypeQuery:
     """Return the query with a dtype, so that `fetch*` methods return NumPy arrays, not records.
 
     `dtype` is a structured dtype, or a value that `numpy.dtype` converts to one. Its fields match

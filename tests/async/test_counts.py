@@ -37,7 +37,7 @@ async def cursor(link: colonnade.Connection) -> None:
         pytest.fail("there is no such query")
 
 
-async def shaped_cursor(link: colonnade.Connection) -> None:
+async def dtype_cursor(link: colonnade.Connection) -> None:
     async for _ in link.cursor(rkt.set_query_dtype(NO_SQL, [("a", "i4")]), *TOO_MANY):
         pytest.fail("there is no such query")
 
@@ -72,7 +72,7 @@ ROADS: dict[str, Callable[[colonnade.Connection], Awaitable[Any]]] = {
     "fetch_columns": lambda link: link.fetch_columns(NO_SQL, *TOO_MANY),
     "iter_columns": stream,
     "cursor": cursor,
-    "shaped cursor": shaped_cursor,
+    "dtype cursor": dtype_cursor,
     "open cursor": lambda link: link.cursor(NO_SQL, *TOO_MANY).open(),
     "copy_from_query": lambda link: link.copy_from_query(NO_SQL, *TOO_MANY, output=io.BytesIO()),
     "pipeline fetch": lambda link: pipeline(link, "fetch", *TOO_MANY),

@@ -140,7 +140,7 @@ async def test_series_and_cursors(link: colonnade.Connection) -> None:
     assert await link.fetchval("SELECT count(*) FROM t WHERE x = $1", DAY) == 4
 
 
-async def test_a_shaped_statement(link: colonnade.Connection) -> None:
+async def test_a_statement_with_a_dtype(link: colonnade.Connection) -> None:
     statement = await link.prepare(set_query_dtype(INSERT, [("x", "U22")]))
     await altered(link)
     for array, _ in (await statement.fetch(MOMENT), await statement.fetchmany([(MOMENT,)])):

@@ -25,11 +25,11 @@ from colonnade._driver._async import (
 )
 from colonnade._driver._async.column_stream import ColumnStream
 from colonnade._driver._async.conversing import Conversing
+from colonnade._driver._async.dtype_fetch import dtype_row, dtype_value, dtype_whole
 from colonnade._driver._async.failures import note_limit
 from colonnade._driver._async.row_making import RowMaking, made_rows
 from colonnade._driver._async.series import declared, run_many
-from colonnade._driver._async.shaped import shaped_row, shaped_value, shaped_whole
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 from colonnade._driver.transport.asyncio import deadline
 from colonnade._driver.transport.exchanges import COLUMNS, ROWS, SCRIPT, STATUS
 from colonnade._words.arguments import check_count, checked_timeout, column_error
@@ -70,7 +70,7 @@ class Connection(Conversing):
 
     @overload
     async def fetch(
-        self, query: ShapedQuery, *args: object, timeout: float | None = None
+        self, query: DtypeQuery, *args: object, timeout: float | None = None
     ) -> Any: ...
     @overload
     async def fetch(
@@ -115,8 +115,8 @@ class Connection(Conversing):
         `row_factory` each row is what that makes of it: see `colonnade.rows`; where both are None,
         the connection's `row_factory` counts.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return await shaped_whole(  # type: ignore[no-any-return]
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return await dtype_whole(  # type: ignore[no-any-return]
                 self.conversation, query, args, timeout
             )
         if row_factory is not None or self.row_making.factory is not None:
@@ -128,7 +128,7 @@ class Connection(Conversing):
 
     @overload
     async def fetchrow(
-        self, query: ShapedQuery, *args: object, timeout: float | None = None
+        self, query: DtypeQuery, *args: object, timeout: float | None = None
     ) -> Any: ...
     @overload
     async def fetchrow(
@@ -169,8 +169,8 @@ class Connection(Conversing):
 
         `record_class` and `row_factory` are as in `fetch`.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return await shaped_row(self.conversation, query, args, timeout)
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return await dtype_row(self.conversation, query, args, timeout)
         if row_factory is not None or self.row_making.factory is not None:
             record_class, row_factory = self.row_making.of(record_class, row_factory)
         rows = await self._execute(query, args, 1, timeout, record_class)
@@ -185,8 +185,8 @@ class Connection(Conversing):
 
         `column` is the index or the name of the value's column.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return await shaped_value(self.conversation, query, args, column, timeout)
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return await dtype_value(self.conversation, query, args, column, timeout)
         rows = await self._execute(query, args, 1, timeout)
         try:
             return rows[0][column] if rows else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from colonnade._driver._async.described import described
+from colonnade._driver._async.dtype_fetch import dtype_many
 from colonnade._driver._async.row_making import made_rows
 from colonnade._driver._async.series import declared, fetching_many, run_many
-from colonnade._driver._async.shaped import shaped_many
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @overload
 async def fetchmany(
-    self: Conversing, query: ShapedQuery, args: Arguments, *, timeout: float | None = None
+    self: Conversing, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
 ) -> Any: ...
 
 
@@ -81,8 +81,8 @@ async def fetchmany(
     The rows are a list of `Record`, or of `record_class`, or made by `row_factory`, as in `fetch`;
     otherwise as `executemany`.
     """
-    if type(query) is not str and isinstance(query, ShapedQuery):
-        return await shaped_many(  # type: ignore[no-any-return]
+    if type(query) is not str and isinstance(query, DtypeQuery):
+        return await dtype_many(  # type: ignore[no-any-return]
             self.conversation, query, args, timeout, types=declared(parameter_types)
         )
     making = self.row_making.of(record_class, row_factory)

@@ -14,7 +14,7 @@ from colonnade._driver._async.pipeline_result import PipelineResult
 from colonnade._driver._async.resource import ConnectionResource
 from colonnade._driver._async.row_making import RowMaking
 from colonnade._driver._async.series import CHUNK_BYTES, check_many
-from colonnade._driver.shaped_query import Shape
+from colonnade._driver.dtype_query import ResultBuilder
 from colonnade._driver.sql.sql_text import is_read
 from colonnade._driver.transport.asyncio import deadline, mutex, whole_block
 from colonnade._driver.transport.event import impossible
@@ -62,8 +62,8 @@ class _Query:
         # The reason why it was abandoned, if the server has undone it.
         self.failure: Exception | None = None
         self.is_repeated = False
-        # The shape that takes the rows, if they do not become records.
-        self.shapes: Sequence[Shape] = ()
+        # The builder that takes the rows, if they do not become records.
+        self.builders: Sequence[ResultBuilder] = ()
         self.observation: Observation | None = None
 
     def only_reads(self) -> bool:
@@ -174,7 +174,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         finish: Finish,
         *,
         sets: Iterator[Any] | None = None,
-        shapes: Sequence[Shape] = (),
+        builders: Sequence[ResultBuilder] = (),
     ) -> PipelineResult[Any]:
         if not self._is_open:
             msg = "a pipeline takes queries within its block"
@@ -182,7 +182,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         result: PipelineResult[Any] = PipelineResult(self._finish)
         self._results.append(result)
         asked = _Query(result, query, args, begin, finish)
-        asked.sets, asked.shapes = sets, shapes
+        asked.sets, asked.builders = sets, builders
         self._waiting.append(asked)
         return result
 
@@ -405,8 +405,8 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def _end(self, query: _Query, value: Any = None, error: Exception | None = None) -> None:
         error = query.failure or error
         if error is not None:
-            if query.shapes and isinstance(error, DecodeError):
-                refusal = query.shapes[0].refusal(error)
+            if query.builders and isinstance(error, DecodeError):
+                refusal = query.builders[0].refusal(error)
                 if refusal is not error:
                     refusal.__cause__ = error
                     error = refusal

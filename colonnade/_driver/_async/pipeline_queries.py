@@ -10,7 +10,7 @@ from colonnade import _core
 from colonnade._columns.schema import asked_of, asked_types
 from colonnade._driver._async.conversation import check_sets
 from colonnade._driver._async.row_making import MadeOf, made_rows
-from colonnade._driver.shaped_query import Shape, ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery, ResultBuilder
 from colonnade._driver.transport.event import batch_of
 from colonnade._words.shown import shown
 from colonnade.columns import Columns
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
 
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=ResultBuilder)
 
 
 class PipelineQueries(abc.ABC):
@@ -48,12 +48,12 @@ class PipelineQueries(abc.ABC):
         finish: Finish,
         *,
         sets: Iterator[Any] | None = None,
-        shapes: Sequence[Shape] = (),
+        builders: Sequence[ResultBuilder] = (),
     ) -> PipelineResult[Any]:
         """Queue a query, to be sent when the caller waits for a result."""
 
     @overload
-    def fetch(self, query: ShapedQuery, *args: object) -> PipelineResult[Any]: ...
+    def fetch(self, query: DtypeQuery, *args: object) -> PipelineResult[Any]: ...
     @overload
     def fetch(
         self, query: str, *args: object, record_class: None = None, row_factory: None = None
@@ -78,13 +78,13 @@ class PipelineQueries(abc.ABC):
         row_factory: RowFactory[Any] | None = None,
     ) -> PipelineResult[Any]:
         """As `Connection.fetch`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.shape, 0, lambda shape: shape.whole())
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return self._with_dtype(query, args, query.builder, 0, lambda builder: builder.whole())
         making = record_class, row_factory
         return self._rows(query, args, 0, making, lambda rows: rows)
 
     @overload
-    def fetchrow(self, query: ShapedQuery, *args: object) -> PipelineResult[Any]: ...
+    def fetchrow(self, query: DtypeQuery, *args: object) -> PipelineResult[Any]: ...
     @overload
     def fetchrow(
         self, query: str, *args: object, record_class: None = None, row_factory: None = None
@@ -109,14 +109,18 @@ class PipelineQueries(abc.ABC):
         row_factory: RowFactory[Any] | None = None,
     ) -> PipelineResult[Any]:
         """As `Connection.fetchrow`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.row_shape, 1, lambda shape: _first(shape.rows()))
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return self._with_dtype(
+                query, args, query.row_builder, 1, lambda builder: _first(builder.rows())
+            )
         return self._rows(query, args, 1, (record_class, row_factory), _first)
 
     def fetchval(self, query: str, *args: object, column: int | str = 0) -> PipelineResult[Any]:
         """As `Connection.fetchval`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.row_shape, 1, lambda shape: shape.value(column))
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return self._with_dtype(
+                query, args, query.row_builder, 1, lambda builder: builder.value(column)
+            )
 
         def choose(rows: list[Any]) -> Any:
             return rows[0][column] if rows else None
@@ -179,28 +183,28 @@ class PipelineQueries(abc.ABC):
 
         return self._add(query, args, begin, finish)
 
-    def _shaped(
+    def _with_dtype(
         self,
-        query: ShapedQuery,
+        query: DtypeQuery,
         args: tuple[object, ...],
-        shape_of: Callable[[Any], S],
+        builder_of: Callable[[Any], S],
         limit: int,
         choose: Callable[[S], Any],
     ) -> PipelineResult[Any]:
-        """A query whose rows go to a shape, all at once."""
-        shapes: list[S] = []
+        """A query whose rows go to a builder, all at once."""
+        builders: list[S] = []
 
         def begin(statement: _core.Statement) -> None:
-            shape = shape_of(statement.columns)
-            shapes[:] = [shape]
-            self._session.fetch_columns(statement, args, shape.schema, shape.infinity, limit)
+            builder = builder_of(statement.columns)
+            builders[:] = [builder]
+            self._session.fetch_columns(statement, args, builder.schema, builder.infinity, limit)
 
         async def finish(_: list[object], end: _core.Completion) -> Any:
-            shapes[0].add(self._conversation.decoded(batch_of(end)))
-            return choose(shapes[0])
+            builders[0].add(self._conversation.decoded(batch_of(end)))
+            return choose(builders[0])
 
         _core.check_arguments(args)
-        return self._queue(query, args, begin, finish, shapes=shapes)
+        return self._queue(query, args, begin, finish, builders=builders)
 
     def _add(
         self,

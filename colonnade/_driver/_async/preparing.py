@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from colonnade import _core
 from colonnade._driver._async.cursor import CursorFactory
+from colonnade._driver._async.dtype_cursor import DtypeCursorFactory
+from colonnade._driver._async.dtype_statement import DtypeStatement
 from colonnade._driver._async.failures import note_query
 from colonnade._driver._async.long_names import whole_names
 from colonnade._driver._async.prepared_statement import PreparedStatement
 from colonnade._driver._async.series import declared
-from colonnade._driver._async.shaped_cursor import ShapedCursorFactory
-from colonnade._driver._async.shaped_statement import ShapedStatement
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 from colonnade._driver.sql.quoting import check_length
 from colonnade._driver.transport.event import statement_of
 from colonnade._driver.transport.farewell import closed_error
@@ -39,7 +39,7 @@ _NO_PEP_249 = (
 @overload
 async def prepare(
     self: Conversing,
-    query: ShapedQuery,
+    query: DtypeQuery,
     *,
     name: str | None = None,
     parameter_types: Sequence[int | None] | None = None,
@@ -113,15 +113,15 @@ async def prepare(
         _core.check_record_class(making.record_class)
     async with conversation.operation(timeout):
         statement = await _prepared(conversation, query, name, declared(parameter_types))
-    if isinstance(query, ShapedQuery):
-        return ShapedStatement(conversation, statement, query)
+    if isinstance(query, DtypeQuery):
+        return DtypeStatement(conversation, statement, query)
     return PreparedStatement(conversation, statement, making.record_class, making.factory)
 
 
 @overload
 def cursor(
     self: Conversing,
-    query: ShapedQuery,
+    query: DtypeQuery,
     *args: object,
     prefetch: int | None = None,
     timeout: float | None = None,
@@ -187,7 +187,7 @@ def cursor(
     making = self.row_making.of(record_class, row_factory)
     if making.record_class is not None:
         _core.check_record_class(making.record_class)
-    made_by = ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
+    made_by = DtypeCursorFactory if isinstance(query, DtypeQuery) else CursorFactory
     return made_by(
         conversation,
         query,

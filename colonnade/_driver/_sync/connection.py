@@ -27,11 +27,11 @@ from colonnade._driver._sync import (
 )
 from colonnade._driver._sync.column_stream import ColumnStream
 from colonnade._driver._sync.conversing import Conversing
+from colonnade._driver._sync.dtype_fetch import dtype_row, dtype_value, dtype_whole
 from colonnade._driver._sync.failures import note_limit
 from colonnade._driver._sync.row_making import RowMaking, made_rows
 from colonnade._driver._sync.series import declared, run_many
-from colonnade._driver._sync.shaped import shaped_row, shaped_value, shaped_whole
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 from colonnade._driver.transport.exchanges import COLUMNS, ROWS, SCRIPT, STATUS
 from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_count, checked_timeout, column_error
@@ -71,7 +71,7 @@ class Connection(Conversing):
     # Rows
 
     @overload
-    def fetch(self, query: ShapedQuery, *args: object, timeout: float | None = None) -> Any: ...
+    def fetch(self, query: DtypeQuery, *args: object, timeout: float | None = None) -> Any: ...
     @overload
     def fetch(
         self,
@@ -115,8 +115,8 @@ class Connection(Conversing):
         `row_factory` each row is what that makes of it: see `colonnade.rows`; where both are None,
         the connection's `row_factory` counts.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return shaped_whole(  # type: ignore[no-any-return]
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return dtype_whole(  # type: ignore[no-any-return]
                 self.conversation, query, args, timeout
             )
         if row_factory is not None or self.row_making.factory is not None:
@@ -127,7 +127,7 @@ class Connection(Conversing):
         return made_rows(self.conversation.transport, rows, row_factory)
 
     @overload
-    def fetchrow(self, query: ShapedQuery, *args: object, timeout: float | None = None) -> Any: ...
+    def fetchrow(self, query: DtypeQuery, *args: object, timeout: float | None = None) -> Any: ...
     @overload
     def fetchrow(
         self,
@@ -167,8 +167,8 @@ class Connection(Conversing):
 
         `record_class` and `row_factory` are as in `fetch`.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return shaped_row(self.conversation, query, args, timeout)
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return dtype_row(self.conversation, query, args, timeout)
         if row_factory is not None or self.row_making.factory is not None:
             record_class, row_factory = self.row_making.of(record_class, row_factory)
         rows = self._execute(query, args, 1, timeout, record_class)
@@ -183,8 +183,8 @@ class Connection(Conversing):
 
         `column` is the index or the name of the value's column.
         """
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return shaped_value(self.conversation, query, args, column, timeout)
+        if type(query) is not str and isinstance(query, DtypeQuery):
+            return dtype_value(self.conversation, query, args, column, timeout)
         rows = self._execute(query, args, 1, timeout)
         try:
             return rows[0][column] if rows else None

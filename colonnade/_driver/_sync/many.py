@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from colonnade._driver._sync.described import described
+from colonnade._driver._sync.dtype_fetch import dtype_many
 from colonnade._driver._sync.row_making import made_rows
 from colonnade._driver._sync.series import declared, fetching_many, run_many
-from colonnade._driver._sync.shaped import shaped_many
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @overload
 def fetchmany(
-    self: Conversing, query: ShapedQuery, args: Arguments, *, timeout: float | None = None
+    self: Conversing, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
 ) -> Any: ...
 
 
@@ -83,8 +83,8 @@ def fetchmany(
     The rows are a list of `Record`, or of `record_class`, or made by `row_factory`, as in `fetch`;
     otherwise as `executemany`.
     """
-    if type(query) is not str and isinstance(query, ShapedQuery):
-        return shaped_many(  # type: ignore[no-any-return]
+    if type(query) is not str and isinstance(query, DtypeQuery):
+        return dtype_many(  # type: ignore[no-any-return]
             self.conversation, query, args, timeout, types=declared(parameter_types)
         )
     making = self.row_making.of(record_class, row_factory)

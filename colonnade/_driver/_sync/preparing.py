@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from colonnade import _core
 from colonnade._driver._sync.cursor import CursorFactory
+from colonnade._driver._sync.dtype_cursor import DtypeCursorFactory
+from colonnade._driver._sync.dtype_statement import DtypeStatement
 from colonnade._driver._sync.failures import note_query
 from colonnade._driver._sync.long_names import whole_names
 from colonnade._driver._sync.prepared_statement import PreparedStatement
 from colonnade._driver._sync.series import declared
-from colonnade._driver._sync.shaped_cursor import ShapedCursorFactory
-from colonnade._driver._sync.shaped_statement import ShapedStatement
-from colonnade._driver.shaped_query import ShapedQuery
+from colonnade._driver.dtype_query import DtypeQuery
 from colonnade._driver.sql.quoting import check_length
 from colonnade._driver.transport.event import statement_of
 from colonnade._driver.transport.farewell import closed_error
@@ -41,7 +41,7 @@ _NO_PEP_249 = (
 @overload
 def prepare(
     self: Conversing,
-    query: ShapedQuery,
+    query: DtypeQuery,
     *,
     name: str | None = None,
     parameter_types: Sequence[int | None] | None = None,
@@ -115,15 +115,15 @@ def prepare(
         _core.check_record_class(making.record_class)
     with conversation.operation(timeout):
         statement = _prepared(conversation, query, name, declared(parameter_types))
-    if isinstance(query, ShapedQuery):
-        return ShapedStatement(conversation, statement, query)
+    if isinstance(query, DtypeQuery):
+        return DtypeStatement(conversation, statement, query)
     return PreparedStatement(conversation, statement, making.record_class, making.factory)
 
 
 @overload
 def cursor(
     self: Conversing,
-    query: ShapedQuery,
+    query: DtypeQuery,
     *args: object,
     prefetch: int | None = None,
     timeout: float | None = None,
@@ -189,7 +189,7 @@ def cursor(
     making = self.row_making.of(record_class, row_factory)
     if making.record_class is not None:
         _core.check_record_class(making.record_class)
-    made_by = ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
+    made_by = DtypeCursorFactory if isinstance(query, DtypeQuery) else CursorFactory
     return made_by(
         conversation,
         query,

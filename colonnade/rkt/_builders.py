@@ -25,8 +25,8 @@ _TOO_LONG = re.compile(r"the text has (\d+) characters")
 _GROWTH = 1.25
 
 
-class _Shape:
-    """The common part of both shapes."""
+class _Builder:
+    """The common part of both builders."""
 
     def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
         self.dtype = dtype
@@ -74,7 +74,7 @@ class _Shape:
         return [place for places in self._nulls for place in places.tolist()]
 
 
-class RowsShape(_Shape):
+class RowsBuilder(_Builder):
     """One structured array, which grows with each batch."""
 
     def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
@@ -140,7 +140,7 @@ class RowsShape(_Shape):
         return None if index in self.nulls() else value
 
 
-class BlocksShape(_Shape):
+class BlocksBuilder(_Builder):
     """An array per column; columns of equal dtypes are the rows of one block."""
 
     batch_rows: int | None = None

@@ -1,6 +1,6 @@
-# Generated from colonnade/_driver/_async/shaped_cursor.py by tools/generate/unasync.py.
+# Generated from colonnade/_driver/_async/dtype_cursor.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Cursors over queries whose text defines the shape of their result, instead of records."""
+"""Cursors over queries whose text carries a dtype: arrays instead of records."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from colonnade._driver._sync.cursor import (
     check_count,
 )
 from colonnade._driver._sync.resource import guarded
-from colonnade._driver.shaped_query import Shape
+from colonnade._driver.dtype_query import ResultBuilder
 from colonnade._driver.transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade._driver.shaped_query import RowShape, ShapedQuery
+    from colonnade._driver.dtype_query import DtypeQuery, RowBuilder
 
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=ResultBuilder)
 
 
-class ShapedCursorFactory(CursorFactory[Any]):
-    """A cursor over a `ShapedQuery` that is not open yet."""
+class DtypeCursorFactory(CursorFactory[Any]):
+    """A cursor over a `DtypeQuery` that is not open yet."""
 
-    _query: ShapedQuery
+    _query: DtypeQuery
 
     def _iterator(self, prefetch: int) -> CursorIterator[Any]:
-        return ShapedCursorIterator(
+        return DtypeCursorIterator(
             self._conversation,
             self._query,
             self._own,
@@ -45,29 +45,29 @@ class ShapedCursorFactory(CursorFactory[Any]):
         )
 
     def _cursor(self) -> Cursor[Any]:
-        return ShapedCursor(self._conversation, self._query, self._own, self._args, None)
+        return DtypeCursor(self._conversation, self._query, self._own, self._args, None)
 
 
-class _ShapedRows(BaseCursor[Any]):
-    """A portal whose rows go to shapes."""
+class _DtypeRows(BaseCursor[Any]):
+    """A portal whose rows go to builders."""
 
-    _query: ShapedQuery
+    _query: DtypeQuery
     _columns: list[tuple[str, _core.PgType, int]]
 
     def _bound(self, statement: _core.Statement) -> _core.Portal:
         # The portal must send each value in the format that its field requires.
         self._columns = statement.columns
-        schema = self._query.shape(self._columns).schema
+        schema = self._query.builder(self._columns).schema
         return self._conversation.session.bind(statement, self._args, schema)
 
     def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
         conversation = self._conversation
-        shapes: list[RowShape] = []
+        builders: list[RowBuilder] = []
 
         def begin(statement: _core.Statement) -> None:
             self._columns = statement.columns
-            shapes[:] = [self._query.row_shape(self._columns)]
-            schema, infinity = shapes[0].schema, shapes[0].infinity
+            builders[:] = [self._query.row_builder(self._columns)]
+            schema, infinity = builders[0].schema, builders[0].infinity
             self._portal = conversation.session.open_batches(
                 statement, self._args, n, schema, infinity
             )
@@ -76,59 +76,59 @@ class _ShapedRows(BaseCursor[Any]):
             self._check_transaction()
             try:
                 completion = completion_of(self._first_event(begin))
-                shapes[0].add(conversation.decoded(batch_of(completion)))
+                builders[0].add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
-                _refuse(error, shapes)
+                _refuse(error, builders)
                 raise
         self._taken(completion)
-        return shapes[0].rows()
+        return builders[0].rows()
 
     def _exec(self, n: int, timeout: float | None) -> list[Any]:
-        """Fetch the next rows, each in the query's shape."""
-        return (self._filled(self._query.row_shape(self._columns), n, timeout)).rows()
+        """Fetch the next rows, each as the query's builder makes it."""
+        return (self._filled(self._query.row_builder(self._columns), n, timeout)).rows()
 
-    def _filled(self, shape: S, n: int, timeout: float | None) -> S:
-        """Pass the next rows to the shape."""
+    def _filled(self, builder: S, n: int, timeout: float | None) -> S:
+        """Pass the next rows to the builder."""
         conversation = self._conversation
         with conversation.operation(timeout):
             conversation.session.more_batches(
-                self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
+                self._usable(), min(n, ROWS_MAX), builder.schema, builder.infinity
             )
             try:
                 completion = conversation.completion()
-                shape.add(conversation.decoded(batch_of(completion)))
+                builder.add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
-                _refuse(error, [shape])
+                _refuse(error, [builder])
                 raise
         self._taken(completion)
-        return shape
+        return builder
 
 
-class ShapedCursorIterator(_ShapedRows, CursorIterator[Any]):
-    """The rows of a `ShapedQuery` one after the other."""
+class DtypeCursorIterator(_DtypeRows, CursorIterator[Any]):
+    """The rows of a `DtypeQuery` one after the other."""
 
 
-class ShapedCursor(_ShapedRows, Cursor[Any]):
-    """An open cursor over a `ShapedQuery`."""
+class DtypeCursor(_DtypeRows, Cursor[Any]):
+    """An open cursor over a `DtypeQuery`."""
 
     @guarded
     def fetch(self, n: int, *, timeout: float | None = None) -> Any:
-        """The next `n` rows in the query's shape; fewer at the end."""
+        """The next `n` rows as the query's builder makes them; fewer at the end."""
         check_count(n)
-        shape = self._query.shape(self._columns)
+        builder = self._query.builder(self._columns)
         if self._exhausted:
             self._check_transaction()
         else:
-            self._filled(shape, n, timeout)
-        return shape.whole()
+            self._filled(builder, n, timeout)
+        return builder.whole()
 
 
-def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:
-    """Raise the shape's own refusal of a value, if it has one."""
-    if not shapes or not isinstance(error, DecodeError):
+def _refuse(error: BaseException, builders: Sequence[ResultBuilder]) -> None:
+    """Raise the builder's own refusal of a value, if it has one."""
+    if not builders or not isinstance(error, DecodeError):
         return
-    refusal = shapes[-1].refusal(error)
+    refusal = builders[-1].refusal(error)
     if refusal is not error:
         raise refusal from error

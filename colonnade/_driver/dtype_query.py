@@ -1,6 +1,6 @@
-"""Query texts that carry the shape of their result.
+"""Query texts that carry a dtype, and so the builder of their result.
 
-For such a text, a connection fetches columns and passes each batch to the shape. `colonnade.rkt`
+For such a text, a connection fetches columns and passes each batch to the builder. `colonnade.rkt`
 uses this to return arrays instead of records, without any change of the SQL.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from colonnade.errors import DecodeError
 
 
-class Shape(Protocol):
+class ResultBuilder(Protocol):
     """Collects the batches of one result and converts them."""
 
     schema: dict[str | int, str]
@@ -34,8 +34,8 @@ class Shape(Protocol):
         """Return the result of `fetch`: all rows that were added."""
 
 
-class RowShape(Shape, Protocol):
-    """A shape for methods that return single rows or values."""
+class RowBuilder(ResultBuilder, Protocol):
+    """A builder for methods that return single rows or values."""
 
     def rows(self) -> list[Any]:
         """Return the rows that were added."""
@@ -45,21 +45,21 @@ class RowShape(Shape, Protocol):
         """Return the result of `fetchval`: a value of the first row, or None without a row."""
 
 
-class ShapedQuery(str):
-    """The text of a query, with the shape of its result.
+class DtypeQuery(str):
+    """The text of a query, with the builder of its result.
 
     Operations that make a new text (`+`, `format`, `strip`) return a plain str.
     """
 
     __slots__ = ()
 
-    def shape(self, columns: list[tuple[str, PgType, int]]) -> Shape:
-        """Return a shape for a result of these columns (name, type, type modifier).
+    def builder(self, columns: list[tuple[str, PgType, int]]) -> ResultBuilder:
+        """Return a builder for a result of these columns (name, type, type modifier).
 
-        Raises SchemaError if they do not fit. A result without columns fits every shape.
+        Raises SchemaError if they do not fit. A result without columns fits every builder.
         """
         raise NotImplementedError
 
-    def row_shape(self, columns: list[tuple[str, PgType, int]]) -> RowShape:
-        """Return a shape for `fetchrow` and `fetchval`. Raises the errors of `shape`."""
+    def row_builder(self, columns: list[tuple[str, PgType, int]]) -> RowBuilder:
+        """Return a builder for `fetchrow` and `fetchval`. Raises the errors of `builder`."""
         raise NotImplementedError

@@ -1,39 +1,39 @@
-"""Prepared statements whose text defines the shape of their result, instead of records."""
+"""Prepared statements whose text carries a dtype: arrays instead of records."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._driver._async.dtype_cursor import DtypeCursorFactory
+from colonnade._driver._async.dtype_fetch import dtype_many, dtype_row, dtype_value, dtype_whole
 from colonnade._driver._async.prepared_statement import PreparedStatement
 from colonnade._driver._async.resource import guarded
-from colonnade._driver._async.shaped import shaped_many, shaped_row, shaped_value, shaped_whole
-from colonnade._driver._async.shaped_cursor import ShapedCursorFactory
 
 if TYPE_CHECKING:
     from colonnade import _core
     from colonnade._driver._async.conversation import Conversation
     from colonnade._driver._async.series import Arguments
-    from colonnade._driver.shaped_query import ShapedQuery
+    from colonnade._driver.dtype_query import DtypeQuery
 
 
-class ShapedStatement(PreparedStatement[Any]):
-    """A statement prepared from a `ShapedQuery`: its rows come in the query's shape.
+class DtypeStatement(PreparedStatement[Any]):
+    """A statement prepared from a `DtypeQuery`: its rows go to the query's builder.
 
     A `row_factory` has no effect on them.
     """
 
-    _cursor_factory = ShapedCursorFactory
+    _cursor_factory = DtypeCursorFactory
 
     def __init__(
-        self, conversation: Conversation, statement: _core.Statement, query: ShapedQuery
+        self, conversation: Conversation, statement: _core.Statement, query: DtypeQuery
     ) -> None:
         super().__init__(conversation, statement, None)
-        self._shaped = query
+        self._dtype_query = query
 
     @guarded
-    def get_query(self) -> ShapedQuery:
+    def get_query(self) -> DtypeQuery:
         """The text that was prepared."""
-        return self._shaped
+        return self._dtype_query
 
     @guarded
     async def fetch(
@@ -41,8 +41,8 @@ class ShapedStatement(PreparedStatement[Any]):
     ) -> Any:
         """Run it with these arguments, and return all rows."""
         del row_factory
-        return await shaped_whole(
-            self._conversation, self._shaped, args, timeout, prepared=self._own
+        return await dtype_whole(
+            self._conversation, self._dtype_query, args, timeout, prepared=self._own
         )
 
     @guarded
@@ -51,15 +51,17 @@ class ShapedStatement(PreparedStatement[Any]):
     ) -> Any:
         """Run it, and return its first row, or None if there is none."""
         del row_factory
-        return await shaped_row(self._conversation, self._shaped, args, timeout, prepared=self._own)
+        return await dtype_row(
+            self._conversation, self._dtype_query, args, timeout, prepared=self._own
+        )
 
     @guarded
     async def fetchval(
         self, *args: object, column: int | str = 0, timeout: float | None = None
     ) -> Any:
         """Run it, and return one value of its first row, or None if there is no row."""
-        return await shaped_value(
-            self._conversation, self._shaped, args, column, timeout, prepared=self._own
+        return await dtype_value(
+            self._conversation, self._dtype_query, args, column, timeout, prepared=self._own
         )
 
     @guarded
@@ -68,6 +70,6 @@ class ShapedStatement(PreparedStatement[Any]):
     ) -> Any:
         """Run it once for each set of arguments, and return all rows, in order."""
         del row_factory
-        return await shaped_many(
-            self._conversation, self._shaped, args, timeout, prepared=self._own
+        return await dtype_many(
+            self._conversation, self._dtype_query, args, timeout, prepared=self._own
         )

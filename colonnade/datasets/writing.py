@@ -19,7 +19,7 @@ from colonnade._words.progress import reporting
 from colonnade.datasets.dataset import Dataset
 from colonnade.datasets.files import Limits, PartitionFiles, WrittenFile
 from colonnade.datasets.hive import folder_of, text_of
-from colonnade.datasets.source import Source
+from colonnade.datasets.query import KeyedQuery
 from colonnade.datasets.unfinished import Unfinished
 from colonnade.errors import InterfaceError
 from colonnade.formats import by_name
@@ -95,7 +95,7 @@ def write(
     check_values("args", args)
     keys, order = _names("partition_by", partition_by), _names("order_by", order_by)
     writing = Writing(
-        Source(table_or_query, args, keys, order),
+        KeyedQuery(table_or_query, args, keys, order),
         Unfinished(Path(os.path.abspath(path)), sync=fsync),  # noqa: PTH100 - keeps symbolic links
         limits=Limits(max_rows, max_bytes),
         codec=by_name("parquet").codec(compression),
@@ -124,7 +124,7 @@ class Writing:
 
     def __init__(
         self,
-        source: Source,
+        query: KeyedQuery,
         unfinished: Unfinished,
         *,
         limits: Limits,
@@ -134,7 +134,7 @@ class Writing:
         batch_rows: int | None = None,
         timeout: float | None = None,
     ) -> None:
-        self._source = source
+        self._query = query
         self._unfinished = unfinished
         self._limits = limits
         self._codec = codec
@@ -152,7 +152,7 @@ class Writing:
         self, connection: sync.Connection, report: Report, *, resume: bool, overwrite: bool
     ) -> Dataset:
         """Write the dataset over an open connection."""
-        unfinished, source = self._unfinished, self._source
+        unfinished, query = self._unfinished, self._query
         _check_place(unfinished, resume=resume, overwrite=overwrite)
         with unfinished, ExitStack() as block:
             if not connection.is_in_transaction():
@@ -160,13 +160,13 @@ class Writing:
                 block.enter_context(
                     connection.transaction(isolation="repeatable_read", readonly=True)
                 )
-            source.find(connection)
+            query.find(connection)
             empty = connection.fetch_columns(
-                source.empty_sql, *source.args, schema=self._schema, infinity=self._infinity
+                query.empty_sql, *query.args, schema=self._schema, infinity=self._infinity
             )
             are_changed = self._schema is not None or self._infinity != "raise"
-            source.understand(empty, infinity=self._infinity, are_changed=are_changed)
-            self._names = tuple(name for name in empty.names if name not in source.partition_by)
+            query.understand(empty, infinity=self._infinity, are_changed=are_changed)
+            self._names = tuple(name for name in empty.names if name not in query.partition_by)
             identity = self._identity(empty)
             if not (resume and unfinished.resume(identity)):
                 unfinished.begin(identity)
@@ -174,7 +174,7 @@ class Writing:
                 "SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text"
             )
             unfinished.record_run(snapshot)
-            self._write_all(connection, source.batch_rows(empty), report)
+            self._write_all(connection, query.batch_rows(empty), report)
             dataset = self._dataset()
             # Another program may have used the name while the parts were written.
             _check_final(unfinished.final, overwrite=overwrite)
@@ -184,9 +184,9 @@ class Writing:
     def _identity(self, empty: Columns) -> dict[str, Any]:
         return {
             "format": 3,
-            "query": self._source.digest,
-            "partition_by": list(self._source.partition_by),
-            "order_by": list(self._source.order_by),
+            "query": self._query.digest,
+            "partition_by": list(self._query.partition_by),
+            "order_by": list(self._query.order_by),
             "infinity": self._infinity,
             "columns": [[field.name, field.type_name, field.arrow_type] for field in empty.fields],
         }
@@ -195,7 +195,7 @@ class Writing:
         parts = self._unfinished.parts
         self._rows = sum(file.rows for _, _, files in parts for file in files)
         self._done_bytes = sum(file.nbytes for _, _, files in parts for file in files)
-        sql, args = self._source.sql_after(parts[-1][1] if parts else None)
+        sql, args = self._query.sql_after(parts[-1][1] if parts else None)
         stream = connection.iter_columns(
             sql,
             *args,
@@ -220,11 +220,11 @@ class Writing:
         return self._done_bytes + (self._open.nbytes if self._open is not None else 0)
 
     def _take(self, batch: Columns) -> None:
-        if not self._source.partition_by:
+        if not self._query.partition_by:
             if len(batch) or not self._unfinished.parts:
                 self._files_of_all().take(batch)
             return
-        keys = self._source.key_columns
+        keys = self._query.key_columns
         is_single = len(keys) == 1
         for key, rows in batch.group_by(*keys):
             values = (key,) if is_single else key
@@ -237,7 +237,7 @@ class Writing:
     def _files_of_all(self) -> PartitionFiles:
         """The files of a dataset without partitions."""
         if self._open is None:
-            keys = self._source.key_columns
+            keys = self._query.key_columns
             self._open = PartitionFiles(
                 self._unfinished.data,
                 self._limits,
@@ -251,11 +251,11 @@ class Writing:
 
     def _record_file(self, file: WrittenFile, last: Columns) -> None:
         if file.rows:
-            (values,) = last.select(*self._source.key_columns).to_pylist()
+            (values,) = last.select(*self._query.key_columns).to_pylist()
             self._unfinished.record_part("", _texts(values.values()), [file])
 
     def _begin_partition(self, values: tuple[object, ...]) -> None:
-        folder = self._unfinished.data / folder_of(self._source.partition_by, values)
+        folder = self._unfinished.data / folder_of(self._query.partition_by, values)
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
@@ -272,9 +272,9 @@ class Writing:
         files = self._open.finish()
         self._done_bytes += sum(file.nbytes for file in files)
         if self._open_key is not None:
-            folder = folder_of(self._source.partition_by, self._open_key)
+            folder = folder_of(self._query.partition_by, self._open_key)
             self._unfinished.record_part(folder, _texts(self._open_key), files)
-        elif not self._source.order_by:
+        elif not self._query.order_by:
             self._unfinished.record_part("", (), files)
         self._open = self._open_key = None
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from colonnade import Columns
     from colonnade.formats.streams import StreamEncoder
-    from colonnade.serve.sources import Parts
+    from colonnade.serve.batches import Parts
 
 _T = TypeVar("_T")
 #: Fewer bytes are encoded at once; the way to a thread and back takes longer.

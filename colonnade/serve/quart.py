@@ -18,11 +18,11 @@ from colonnade.serve.table_response import TableResponse
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from colonnade.serve.batches import BatchSource
     from colonnade.serve.options import Options
-    from colonnade.serve.sources import Source
 
 
-async def table_response(source: Source, **options: Unpack[Options]) -> Response:
+async def table_response(source: BatchSource, **options: Unpack[Options]) -> Response:
     """Begin the answer to Quart's current request: `colonnade.serve.TableResponse` as a response.
 
     The arguments are the same. Quart's ``RESPONSE_TIMEOUT`` does not limit the answer, which takes

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from starlette.background import BackgroundTask
     from starlette.types import Message, Receive, Scope, Send
 
+    from colonnade.serve.batches import BatchSource
     from colonnade.serve.options import Options
-    from colonnade.serve.sources import Source
 
 
 class TableResponse(Response):
@@ -36,7 +36,7 @@ class TableResponse(Response):
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         *,
         status_code: int = 200,
         background: BackgroundTask | None = None,

@@ -18,13 +18,7 @@ from colonnade.formats import named
 from colonnade.formats.dialects import OF_HTTP, Dialects
 from colonnade.formats.streams import STREAMS
 from colonnade.serve.answer import Answer
-from colonnade.serve.body import Body
-from colonnade.serve.connected import while_connected
-from colonnade.serve.negotiation import chosen
-from colonnade.serve.patience import STALL_TIMEOUT_S
-from colonnade.serve.problems import Problem, problem_of
-from colonnade.serve.request import Request
-from colonnade.serve.sources import (
+from colonnade.serve.batches import (
     ENCODED_PART_BYTES,
     PART_BYTES,
     Parts,
@@ -33,12 +27,18 @@ from colonnade.serve.sources import (
     close,
     known_size,
 )
+from colonnade.serve.body import Body
+from colonnade.serve.connected import while_connected
+from colonnade.serve.negotiation import chosen
+from colonnade.serve.patience import STALL_TIMEOUT_S
+from colonnade.serve.problems import Problem, problem_of
+from colonnade.serve.request import Request
 
 if TYPE_CHECKING:
     from colonnade.formats.dialects import Csv, Numbers
     from colonnade.formats.streams import StreamFormat
+    from colonnade.serve.batches import BatchSource
     from colonnade.serve.negotiation import Choice
-    from colonnade.serve.sources import Source
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -103,7 +103,7 @@ class TableResponse:
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         *,
         formats: Sequence[str] | None = None,
         numbers: Numbers = OF_HTTP.numbers,

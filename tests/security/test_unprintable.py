@@ -131,7 +131,7 @@ OWN = {
     "_driver/transport/tls.py check_protocol": "a constant",
     "_driver/transport/tls_context.py _warn_of_open_key": "a path's text",
     "adbc/driver.py _ingest": "the database's name",
-    "datasets/source.py digest": "hashed, and never shown",
+    "datasets/query.py digest": "hashed, and never shown",
     "dbapi/catalog.py adbc_get_table_schema": "the database's name",
     "dbapi/adbc_methods.py adbc_ingest": "the database's name",
     "dbapi/placeholders.py _wrong": "a part of the query's text",

@@ -33,7 +33,7 @@ THEIRS: dict[str, dict[str, set[str]]] = {
             *("fetchmany_result bound.sql", "fetch_columns query", "iter_columns bound.sql"),
             *("fetch_result bound.sql", "executemany bound.sql"),
         },
-        "datasets/writing.py": {"iter_columns sql", "fetch_columns source.empty_sql"},
+        "datasets/writing.py": {"iter_columns sql", "fetch_columns query.empty_sql"},
         "dbapi/adbc_methods.py": {"hold_result f'SELECT * FROM ({text}) AS described LIMIT 0'"},
         "dbapi/connection.py": {"execute query"},
         "dbapi/cursor.py": {"hold_result text", "fetchmany_result text"},
@@ -72,7 +72,7 @@ THEIRS: dict[str, dict[str, set[str]]] = {
     },
     "no codec sees these values": {
         "adbc/driver.py": {"fetch_columns 'SELECT'"},
-        "jobs/_async/adding.py": {"copy_columns_to_table BESIDE"},
+        "jobs/_async/adding.py": {"copy_columns_to_table ARRAYS_TABLE"},
     },
 }
 

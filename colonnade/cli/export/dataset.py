@@ -17,7 +17,7 @@ from colonnade.cli.outlet import STDOUT
 from colonnade.cli.progress import rows_progress
 from colonnade.cli.statement import Prepared, Query, as_query
 from colonnade.datasets.files import Limits
-from colonnade.datasets.source import Source
+from colonnade.datasets.query import KeyedQuery
 from colonnade.datasets.unfinished import Unfinished
 from colonnade.datasets.writing import Writing
 
@@ -78,7 +78,7 @@ def export_dataset(
         prepared = Prepared(connection, asked)
         prepared.ask_planner()
         writing = Writing(
-            Source(asked.sql, asked.args, keys["partition_by"], keys["order_by"]),
+            KeyedQuery(asked.sql, asked.args, keys["partition_by"], keys["order_by"]),
             unfinished,
             limits=Limits(options["max_rows_per_file"], options["max_file_size"]),
             codec=format_settings(chosen, options).codec,

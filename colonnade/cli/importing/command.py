@@ -14,12 +14,12 @@ from colonnade.cli.importing.arrow_files import ArrowFile
 from colonnade.cli.importing.csv_files import CsvFile
 from colonnade.cli.importing.destination import Destination, TableName
 from colonnade.cli.importing.ndjson_files import NdjsonFile
-from colonnade.cli.importing.sources import (
+from colonnade.cli.importing.readers import (
     column_options,
-    copy_source,
+    copy_file,
     csv_options,
     files_argument,
-    source_of,
+    reader_of,
 )
 from colonnade.cli.options import Command, Pair, format_option
 from colonnade.frames.write import IfExists
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from colonnade.cli.importing.sources import Source
+    from colonnade.cli.importing.readers import Reader
 
 _EXAMPLES = """\
 colonnade import trades.parquet trades --create
@@ -85,7 +85,7 @@ def import_(
     column.
     """
     name = TableName.read(table)
-    sources = [source_of(path, form, options) for path in files]
+    readers = [reader_of(path, form, options) for path in files]
     with failures_told(), target.connect() as connection:
         start = time.perf_counter()
         destination = Destination(
@@ -98,7 +98,7 @@ def import_(
             types=dict(options["types"]),
         )
         with connection.transaction():
-            rows, is_made = _import(sources, destination, quiet=quiet)
+            rows, is_made = _import(readers, destination, quiet=quiet)
         elapsed = time.perf_counter() - start
         made = destination.made_columns() if is_made else None
     if not quiet:
@@ -108,23 +108,23 @@ def import_(
 
 
 def _import(
-    sources: Sequence[Source], destination: Destination, *, quiet: bool
+    readers: Sequence[Reader], destination: Destination, *, quiet: bool
 ) -> tuple[int, bool]:
     is_made = destination.check()
-    first = sources[0]
+    first = readers[0]
     if is_made and isinstance(first, NdjsonFile):
         raise click.UsageError("--create needs a file with column types: JSON has none")
     if is_made and isinstance(first, CsvFile):
-        if any(isinstance(source, NdjsonFile) for source in sources):
+        if any(isinstance(reader, NdjsonFile) for reader in readers):
             raise click.UsageError("import NDJSON apart from the CSV that creates the table")
         with failures_of(first.name), first.opened() as (beginning, _):
             first.create_table(destination, beginning)
     elif not isinstance(first, ArrowFile):
         destination.truncate()
     rows = 0
-    for number, source in enumerate(sources):
-        with failures_of(source.name):
-            rows += copy_source(
-                source, destination, is_first=not number, is_made=is_made, quiet=quiet
+    for number, reader in enumerate(readers):
+        with failures_of(reader.name):
+            rows += copy_file(
+                reader, destination, is_first=not number, is_made=is_made, quiet=quiet
             )
     return rows, is_made

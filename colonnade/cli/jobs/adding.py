@@ -13,12 +13,12 @@ from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.cli.amounts import count, duration
 from colonnade.cli.failures import CommandError, failures_of, say
 from colonnade.cli.importing.destination import Destination, TableName, listed
-from colonnade.cli.importing.sources import (
+from colonnade.cli.importing.readers import (
     column_options,
-    copy_source,
+    copy_file,
     csv_options,
     files_argument,
-    source_of,
+    reader_of,
 )
 from colonnade.cli.jobs.place import json_option, opened, place_options
 from colonnade.cli.options import Command, format_option
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import colonnade.sync
     from colonnade import Columns
     from colonnade.cli.connecting import Target
-    from colonnade.cli.importing.sources import Source
+    from colonnade.cli.importing.readers import Reader
     from colonnade.jobs import sync as jobs
 
 #: The table into which a file is read, before its rows are added.
@@ -97,7 +97,7 @@ def add(
     """
     if options["on_conflict"] != "ignore" and options["key"] is None:
         raise click.UsageError(f"--on-conflict {options['on_conflict']} needs --key")
-    sources = [source_of(path, form, options) for path in files]
+    readers = [reader_of(path, form, options) for path in files]
     beside = {name: options[name] for name in ("delay", "priority", "ttl", "key", "on_conflict")}
     with opened(target, schema) as place:
         start = time.perf_counter()
@@ -106,9 +106,9 @@ def add(
         added = 0
         with place.pool.acquire() as connection, connection.transaction():
             reading = _Reading(connection, queue.definition, options)
-            for source in sources:
-                with failures_of(source.name):
-                    for columns in reading.parts(source, quiet=quiet):
+            for reader in readers:
+                with failures_of(reader.name):
+                    for columns in reading.parts(reader, quiet=quiet):
                         added += queue.add(columns, connection=connection, **beside)
         elapsed = time.perf_counter() - start
     if as_json:
@@ -170,9 +170,9 @@ class _Reading:
         )
         connection.execute(f"CREATE TEMPORARY TABLE {_READ.sql} ({columns}) ON COMMIT DROP")
 
-    def parts(self, source: Source, *, quiet: bool) -> Generator[Columns, None, None]:
+    def parts(self, reader: Reader, *, quiet: bool) -> Generator[Columns, None, None]:
         """Read a file, and yield its rows in parts that fit into memory."""
-        copy_source(source, self._table, is_first=False, is_made=False, quiet=quiet)
+        copy_file(reader, self._table, is_first=False, is_made=False, quiet=quiet)
         # A file without any column of the payload has jobs of NULLs.
         names = self._table.present or self._table.payload
         columns = ", ".join(map(quote_identifier, names))

@@ -8,26 +8,26 @@ from colonnade._driver.exact_dates import exact_dates
 from colonnade._driver.plain_values import plain_values
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
-from colonnade.jobs._sources import BESIDE, evident_names, records_of
+from colonnade.jobs._add_arguments import ARRAYS_TABLE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError
 from colonnade.jobs.observing import tell
 
 if TYPE_CHECKING:
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs._layouts.base import Layout, Route
-    from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
 
-async def add_jobs(connection: Any, layout: Layout, table: Any, beside: Beside) -> int:
+async def add_jobs(connection: Any, layout: Layout, table: Any, options: AddOptions) -> int:
     """Add the jobs within the connection's open transaction; return how many were added."""
     definition = layout.definition
     names = evident_names(table)
     if definition.max_length is not None:
         await _lock_length(connection, definition)
     is_evident = names is not None or records_of(table) is not None
-    route = layout.route(beside, is_evident=is_evident)
+    route = layout.route(options, is_evident=is_evident)
     _check_names(names or (), definition)
-    count = await _routed(connection, definition, route, table, beside)
+    count = await _routed(connection, definition, route, table, options)
     if definition.max_length is not None:
         rows = await connection.fetch_plain(layout.excess, definition.max_length + 1)
         if rows[0][0] > definition.max_length:
@@ -68,17 +68,19 @@ def _check_names(names: Any, definition: Definition) -> None:
 
 
 async def _routed(
-    connection: Any, definition: Definition, route: Route, source: Any, beside: Beside
+    connection: Any, definition: Definition, route: Route, source: Any, options: AddOptions
 ) -> int:
     if route.makes:
         await connection.execute(route.makes)
     opened = (await connection.fetch_plain(route.opens))[0] if route.opens else ()
     count = await _copied(connection, definition, source, *route.into(opened))
-    lengths = {name: len(values) for name, values in beside.arrays.items()}
-    if lengths and beside.is_large:
-        columns = {f"job_{name}": values for name, values in beside.arrays.items()}
+    lengths = {name: len(values) for name, values in options.arrays.items()}
+    if lengths and options.is_large:
+        columns = {f"job_{name}": values for name, values in options.arrays.items()}
         with plain_values(connection):
-            status = await connection.copy_columns_to_table(BESIDE, columns, schema_name="pg_temp")
+            status = await connection.copy_columns_to_table(
+                ARRAYS_TABLE, columns, schema_name="pg_temp"
+            )
         lengths = dict.fromkeys(lengths, int(status.split()[-1]))
     for name, length in lengths.items():
         if length != count:

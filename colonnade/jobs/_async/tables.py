@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade._words.arguments import check_count, check_switch
+from colonnade.jobs._add_arguments import AddOptions
 from colonnade.jobs._async.adding import add_jobs
 from colonnade.jobs._async.asking import ask, ask_columns, own_transaction
 from colonnade.jobs._async.outbox import in_transaction, savepoint
 from colonnade.jobs._async.upkeep import Upkeep
 from colonnade.jobs._async.waking import wake, wake_after_ours, wake_after_theirs
 from colonnade.jobs._layouts import layout_of
-from colonnade.jobs._sources import Beside
 from colonnade.jobs.definition import check_ids, check_seconds
 from colonnade.jobs.errors import PASSING
 from colonnade.jobs.logs import logger, of_queue
@@ -22,7 +22,7 @@ from colonnade.jobs.stats import QueueStats
 if TYPE_CHECKING:
     import colonnade
     from colonnade.columns import Columns
-    from colonnade.jobs._sources import OnConflict
+    from colonnade.jobs._add_arguments import OnConflict
     from colonnade.jobs.definition import Definition
 
 _SWEEP_S = 1.0
@@ -93,7 +93,7 @@ class Tables:
         Raises QueueFullError if the queue would be longer than its `max_length`, and EncodeError or
         the server's error, with the row and the column, for a value that does not fit.
         """
-        beside = Beside(
+        options = AddOptions(
             self.definition,
             table,
             delay=delay,
@@ -106,12 +106,12 @@ class Tables:
         if connection is not None:
             theirs = in_transaction("add(connection=...)", connection, "without one, leave it out")
             async with savepoint(theirs):
-                count = await add_jobs(theirs, self.layout, table, beside)
+                count = await add_jobs(theirs, self.layout, table, options)
                 if count and self.notifies:
                     await wake_after_theirs(theirs, self.definition)
             return count
         async with own_transaction(self.pool) as own:
-            count = await add_jobs(own, self.layout, table, beside)
+            count = await add_jobs(own, self.layout, table, options)
             if count and self.notifies:
                 await wake_after_ours(own, self.definition)
         return count

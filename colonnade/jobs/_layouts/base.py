@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade.columns import Columns
-    from colonnade.jobs._sources import Beside
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs.definition import Definition
 
     #: The rows that a statement has answered.
@@ -271,7 +271,7 @@ class Layout(ABC):
         """The rights of a worker on them; `role` is quoted."""
 
     @abstractmethod
-    def route(self, beside: Beside, *, is_evident: bool) -> Route:
+    def route(self, options: AddOptions, *, is_evident: bool) -> Route:
         """How jobs are added; `is_evident` if the names of the source are known and checked."""
 
     @abstractmethod

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade.columns import Columns
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs._layouts.base import Answer
-    from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
 # A queue's rows are short-lived: vacuum soon, without pauses, by the number of rows alone; and
@@ -136,11 +136,11 @@ class Rows(Layout):
             f"{ids_rights_ddl(self._table, role)}"
         )
 
-    def route(self, beside: Beside, *, is_evident: bool) -> Route:
+    def route(self, options: AddOptions, *, is_evident: bool) -> Route:
         """A COPY into the table; through another one if values come beside the payload."""
-        if beside.is_plain and is_evident:
+        if options.is_plain and is_evident:
             return Route(lambda _opened: (self.definition.schema, self.definition.name))
-        return rows_adding.staged_route(self.definition, beside)
+        return rows_adding.staged_route(self.definition, options)
 
     def hold(self, columns: Columns, token: int) -> RowsHold:
         """Jobs whose rows have the token."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._driver.sql.quoting import quote_identifier
+from colonnade.jobs._add_arguments import TYPES
 from colonnade.jobs._layouts import staging
 from colonnade.jobs._layouts.base import Route, later, waits_until
 from colonnade.jobs._layouts.rows_again import again_sql
 from colonnade.jobs._layouts.rows_keys import BY_KEY, ON_KEY, next_id
-from colonnade.jobs._sources import TYPES
 
 if TYPE_CHECKING:
-    from colonnade.jobs._sources import Beside
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs.definition import Definition
 
 # An index takes rows of 2,704 bytes with pages of 8 KB.
@@ -20,26 +20,26 @@ _KEY_MOST_BYTES = 2600
 _HASHED = "... sha256 "
 
 
-def staged_route(definition: Definition, beside: Beside) -> Route:
+def staged_route(definition: Definition, options: AddOptions) -> Route:
     """A COPY into another table, and an INSERT from there."""
     return Route(
-        makes=staging.makes(definition, beside),
-        into=lambda _opened: staging.into(definition, beside),
-        files=lambda _opened: _insert_sql(definition, beside),
-        drops=staging.drops(beside),
+        makes=staging.makes(definition, options),
+        into=lambda _opened: staging.into(definition, options),
+        files=lambda _opened: _insert_sql(definition, options),
+        drops=staging.drops(options),
         counts_filed=True,
     )
 
 
-def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object]]:
+def _insert_sql(definition: Definition, options: AddOptions) -> tuple[str, list[object]]:
     """The statement that adds the jobs and says how many, and its arguments."""
     arguments: list[object] = []
 
     def value(option: str) -> str | None:
-        if option in beside.arrays:
+        if option in options.arrays:
             return f"b.job_{option}"
-        if option in beside.constants:
-            arguments.append(beside.constants[option])
+        if option in options.constants:
+            arguments.append(options.constants[option])
             return f"${len(arguments)}::{TYPES[option]}"
         return None
 
@@ -51,20 +51,20 @@ def _insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[objec
         chosen["job_priority"] = f"coalesce({priority}, 0)"
     if (ttl := value("ttl")) is not None:
         chosen["job_expires_at"] = later(ttl)
-    if beside.trace is not None:
-        arguments.append(beside.trace)
+    if options.trace is not None:
+        arguments.append(options.trace)
         chosen["job_trace"] = f"${len(arguments)}::pg_catalog.text"
-    if beside.has_key:
-        column = beside.key_column
+    if options.has_key:
+        column = options.key_column
         chosen["job_key"] = _indexed(
             "b.job_key" if column is None else f"s.{quote_identifier(column)}::pg_catalog.text"
         )
     for name in definition.payload:
         quoted = quote_identifier(name)
         chosen[quoted] = f"s.{quoted}"
-    rows, source = staging.staged(definition, beside, arguments)
-    inserted = _insert(definition, beside, chosen, source)
-    if beside.is_again:
+    rows, source = staging.staged(definition, options, arguments)
+    inserted = _insert(definition, options, chosen, source)
+    if options.is_again:
         return f"WITH {rows}, {inserted}", arguments
     filed = f"filed AS ({inserted} RETURNING 1)"
     return f"WITH {rows}, {filed} SELECT pg_catalog.count(*) FROM filed", arguments
@@ -84,10 +84,12 @@ def _indexed(key: str) -> str:
     )
 
 
-def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], source: str) -> str:
+def _insert(
+    definition: Definition, options: AddOptions, chosen: dict[str, str], source: str
+) -> str:
     columns = ", ".join(chosen)
     values = ", ".join(chosen.values())
-    if not beside.has_key:
+    if not options.has_key:
         return (
             f"INSERT INTO {definition.table} ({columns})"
             f" SELECT {values} FROM {source} ORDER BY s.job_ordinal"
@@ -95,9 +97,9 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
     key = chosen["job_key"]
     # The ids are in the order of the call, and the rows are locked in that of the keys. Of the jobs
     # with one key in this call, the first counts, or if it replaces, the last.
-    order = " DESC" if beside.replaces else ""
+    order = " DESC" if options.replaces else ""
     action = "DO NOTHING"
-    if beside.replaces:
+    if options.replaces:
         own = ("job_ready_at", "job_waits_until", "job_priority", "job_expires_at", "job_trace")
         renewed = [name for name in (*own, *chosen) if name != "job_key"]
         pairs = ", ".join(f"{name} = EXCLUDED.{name}" for name in dict.fromkeys(renewed))
@@ -110,7 +112,7 @@ def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], sour
         f" ORDER BY s.job_ordinal{order}) AS job_place FROM {source}) AS j"
         " WHERE job_key IS NULL OR job_place OPERATOR(pg_catalog.=) 1 ORDER BY job_ordinal) AS i"
     )
-    if beside.is_again:
+    if options.is_again:
         return again_sql(definition.table, ["job_id", *chosen], jobs)
     return (
         f"INSERT INTO {definition.table} (job_id, {columns}) SELECT job_id, {columns}"

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade.columns import Columns
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs._layouts.base import Chore
-    from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
 _ORDER = "job_priority, job_place, job_id"
@@ -91,9 +91,9 @@ class Segments(Layout):
         """Adding, leasing, and emptying slots."""
         return segments_ddl.rights_ddl(self.names, role)
 
-    def route(self, beside: Beside, *, is_evident: bool) -> Route:
+    def route(self, options: AddOptions, *, is_evident: bool) -> Route:
         """A COPY into the current slot, and the ranges of its jobs."""
-        return segments_adding.route(self.definition, self.names, beside, is_evident=is_evident)
+        return segments_adding.route(self.definition, self.names, options, is_evident=is_evident)
 
     def hold(self, columns: Columns, token: int) -> SegmentsHold:
         """Jobs whose ranges have the token."""

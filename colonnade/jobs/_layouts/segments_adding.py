@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade.errors import InterfaceError
+from colonnade.jobs._add_arguments import TYPES
 from colonnade.jobs._layouts import staging
 from colonnade.jobs._layouts.base import Route, equal, later, waits_until
 from colonnade.jobs._layouts.segments_names import chunk_of
-from colonnade.jobs._sources import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs._layouts.segments_names import Names
-    from colonnade.jobs._sources import Beside
     from colonnade.jobs.definition import Definition
 
 # Parameters of both statements.
@@ -24,34 +24,34 @@ _DELAY = "coalesce({0}, 0)"
 _BOUNDS = "pg_catalog.min(job_id), pg_catalog.max(job_id), pg_catalog.count(*)"
 
 
-def route(definition: Definition, names: Names, beside: Beside, *, is_evident: bool) -> Route:
+def route(definition: Definition, names: Names, options: AddOptions, *, is_evident: bool) -> Route:
     """A COPY into the current slot; if a value comes for each job, through another table."""
-    if beside.has_key:
+    if options.has_key:
         msg = (
             f"the queue {definition} has the layout segments, which has no unique keys: "
             'leave key out, or make a queue with layout="rows"'
         )
         raise InterfaceError(msg)
     opens = f"SELECT {names.next_of(names.adds)}, slot FROM {names.ring}"
-    if is_evident and not beside.arrays:
+    if is_evident and not options.arrays:
         return Route(
             opens=opens,
             into=lambda opened: (definition.schema, f"{definition.name}_s{opened[1]}"),
-            files=lambda opened: _ranges_sql(names, beside, opened),
+            files=lambda opened: _ranges_sql(names, options, opened),
         )
     return Route(
-        makes=staging.makes(definition, beside),
+        makes=staging.makes(definition, options),
         opens=opens,
-        into=lambda _opened: staging.into(definition, beside),
-        files=lambda opened: _spread_sql(definition, names, beside, opened),
-        drops=staging.drops(beside),
+        into=lambda _opened: staging.into(definition, options),
+        files=lambda opened: _spread_sql(definition, names, options, opened),
+        drops=staging.drops(options),
     )
 
 
 class _Values:
     """The values beside the payload as expressions, and the arguments that they name."""
 
-    def __init__(self, beside: Beside, opened: Sequence[Any]) -> None:
+    def __init__(self, options: AddOptions, opened: Sequence[Any]) -> None:
         self.arguments: list[object] = [opened[1], opened[0]]
         self.columns: dict[str, str] = {}
         for option, forms in (
@@ -59,24 +59,26 @@ class _Values:
             ("delay", {"job_ready_at": later(_DELAY), "job_waits_until": waits_until(_DELAY)}),
             ("ttl", {"job_expires_at": later("{0}")}),
         ):
-            if option in beside.arrays:
+            if option in options.arrays:
                 value = f"b.job_{option}"
-            elif option in beside.constants:
-                value = self._argument(beside.constants[option], TYPES[option])
+            elif option in options.constants:
+                value = self._argument(options.constants[option], TYPES[option])
             else:
                 continue
             self.columns |= {column: form.format(value) for column, form in forms.items()}
-        if beside.trace is not None:
-            self.columns["job_trace"] = self._argument(beside.trace, "pg_catalog.text")
+        if options.trace is not None:
+            self.columns["job_trace"] = self._argument(options.trace, "pg_catalog.text")
 
     def _argument(self, value: object, kind: str) -> str:
         self.arguments.append(value)
         return f"${len(self.arguments)}::{kind}"
 
 
-def _ranges_sql(names: Names, beside: Beside, opened: Sequence[Any]) -> tuple[str, list[object]]:
+def _ranges_sql(
+    names: Names, options: AddOptions, opened: Sequence[Any]
+) -> tuple[str, list[object]]:
     """The ranges of the jobs that were just copied, which all have one value beside them."""
-    values = _Values(beside, opened)
+    values = _Values(options, opened)
     listed = "".join(f", {name}" for name in values.columns)
     given = "".join(f", {expression}" for expression in values.columns.values())
     sql = (
@@ -89,19 +91,19 @@ def _ranges_sql(names: Names, beside: Beside, opened: Sequence[Any]) -> tuple[st
 
 
 def _spread_sql(
-    definition: Definition, names: Names, beside: Beside, opened: Sequence[Any]
+    definition: Definition, names: Names, options: AddOptions, opened: Sequence[Any]
 ) -> tuple[str, list[object]]:
     """The jobs from the other table, sorted by what they have beside them, and their ranges.
 
     The ids follow this order, so that a range is a stretch of ids of this `add`.
     """
-    values = _Values(beside, opened)
+    values = _Values(options, opened)
     payload = ", ".join(quote_identifier(name) for name in definition.payload)
     copied = ", ".join(f"s.{quote_identifier(name)}" for name in definition.payload)
     kinds = list(values.columns)
     listed = "".join(f", {name}" for name in kinds)
     given = "".join(f", {expression} AS {name}" for name, expression in values.columns.items())
-    rows, source = staging.staged(definition, beside, values.arguments)
+    rows, source = staging.staged(definition, options, values.arguments)
     window = "ORDER BY job_id"
     if kinds:
         window = f"PARTITION BY {', '.join(kinds)} {window}"

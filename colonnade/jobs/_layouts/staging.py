@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
+from colonnade.jobs._add_arguments import ARRAYS_TABLE, LIMITS, TYPES
 from colonnade.jobs._layouts.base import equal
-from colonnade.jobs._sources import BESIDE, LIMITS, TYPES
 from colonnade.jobs.definition import STAGING_SUFFIX, STORED_COLUMNS
 
 if TYPE_CHECKING:
-    from colonnade.jobs._sources import Beside
+    from colonnade.jobs._add_arguments import AddOptions
     from colonnade.jobs.definition import Definition
 
 _TEMPORARY = "colonnade_jobs_staging"
@@ -70,54 +70,54 @@ def granted_ddl(table: str, grant: str) -> str:
     return f"DO {quote_literal(body)};"
 
 
-def into(definition: Definition, beside: Beside) -> tuple[str, str]:
+def into(definition: Definition, options: AddOptions) -> tuple[str, str]:
     """Schema and table of the COPY."""
-    if beside.is_large:
+    if options.is_large:
         return "pg_temp", _TEMPORARY
     return definition.schema, definition.name + STAGING_SUFFIX
 
 
-def makes(definition: Definition, beside: Beside) -> str:
+def makes(definition: Definition, options: AddOptions) -> str:
     """The statements that make temporary tables for a large call: of the jobs, and of arrays."""
-    if not beside.is_large:
+    if not options.is_large:
         return ""
     made = (
         f"CREATE TEMPORARY TABLE pg_temp.{_TEMPORARY} (LIKE {definition.table} INCLUDING DEFAULTS);"
         f" ALTER TABLE pg_temp.{_TEMPORARY} {_without_own(definition)}, ADD COLUMN {_ORDINAL};"
     )
-    if beside.arrays:
+    if options.arrays:
         listed = ", ".join(
-            f"job_{name} {TYPES[name]}{LIMITS.get(name, '')}" for name in beside.arrays
+            f"job_{name} {TYPES[name]}{LIMITS.get(name, '')}" for name in options.arrays
         )
-        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
+        made += f" CREATE TEMPORARY TABLE pg_temp.{ARRAYS_TABLE} ({listed}, {_ORDINAL});"
     return made
 
 
-def drops(beside: Beside) -> str:
+def drops(options: AddOptions) -> str:
     """The statements that drop them."""
-    if not beside.is_large:
+    if not options.is_large:
         return ""
     dropped = f"DROP TABLE pg_temp.{_TEMPORARY};"
-    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
+    return dropped + f" DROP TABLE pg_temp.{ARRAYS_TABLE};" if options.arrays else dropped
 
 
-def staged(definition: Definition, beside: Beside, arguments: list[object]) -> tuple[str, str]:
+def staged(definition: Definition, options: AddOptions, arguments: list[object]) -> tuple[str, str]:
     """The rows of this call as `s`, which the first text defines, and `b` beside them.
 
     The second text joins them. Arrays of a small call join the arguments of the statement.
     """
-    if beside.is_large:
+    if options.is_large:
         rows = f"s AS NOT MATERIALIZED (SELECT * FROM pg_temp.{_TEMPORARY})"
-        if not beside.arrays:
+        if not options.arrays:
             return rows, "s"
         joined = equal("s.job_ordinal", "b.job_ordinal")
-        return rows, f"s JOIN pg_temp.{BESIDE} AS b ON {joined}"
+        return rows, f"s JOIN pg_temp.{ARRAYS_TABLE} AS b ON {joined}"
     payload = ", ".join(quote_identifier(name) for name in definition.payload)
     taken = (
         f"AS (DELETE FROM {definition.staging_table} WHERE {_THIS_CALL}"
         f" RETURNING job_ordinal, {payload})"
     )
-    if not beside.arrays:
+    if not options.arrays:
         return f"s {taken}", "s"
     # Others draw ordinals meanwhile.
     rows = (
@@ -125,10 +125,10 @@ def staged(definition: Definition, beside: Beside, arguments: list[object]) -> t
         " (ORDER BY job_ordinal) AS job_ordinal FROM taken)"
     )
     calls = []
-    for name, values in beside.arrays.items():
+    for name, values in options.arrays.items():
         arguments.append(values)
         calls.append(f"pg_catalog.unnest(${len(arguments)}::{TYPES[name]}[])")
-    names = ", ".join(f"job_{name}" for name in beside.arrays)
+    names = ", ".join(f"job_{name}" for name in options.arrays)
     listed = f"ROWS FROM ({', '.join(calls)}) WITH ORDINALITY AS b ({names}, job_ordinal)"
     return rows, f"s JOIN {listed} ON {equal('s.job_ordinal', 'b.job_ordinal')}"
 

@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade._words.arguments import check_count, check_switch
+from colonnade.jobs._add_arguments import AddOptions
 from colonnade.jobs._layouts import layout_of
-from colonnade.jobs._sources import Beside
 from colonnade.jobs._sync.adding import add_jobs
 from colonnade.jobs._sync.asking import ask, ask_columns, own_transaction
 from colonnade.jobs._sync.outbox import in_transaction, savepoint
@@ -24,7 +24,7 @@ from colonnade.jobs.stats import QueueStats
 if TYPE_CHECKING:
     import colonnade
     from colonnade.columns import Columns
-    from colonnade.jobs._sources import OnConflict
+    from colonnade.jobs._add_arguments import OnConflict
     from colonnade.jobs.definition import Definition
 
 _SWEEP_S = 1.0
@@ -95,7 +95,7 @@ class Tables:
         Raises QueueFullError if the queue would be longer than its `max_length`, and EncodeError or
         the server's error, with the row and the column, for a value that does not fit.
         """
-        beside = Beside(
+        options = AddOptions(
             self.definition,
             table,
             delay=delay,
@@ -108,12 +108,12 @@ class Tables:
         if connection is not None:
             theirs = in_transaction("add(connection=...)", connection, "without one, leave it out")
             with savepoint(theirs):
-                count = add_jobs(theirs, self.layout, table, beside)
+                count = add_jobs(theirs, self.layout, table, options)
                 if count and self.notifies:
                     wake_after_theirs(theirs, self.definition)
             return count
         with own_transaction(self.pool) as own:
-            count = add_jobs(own, self.layout, table, beside)
+            count = add_jobs(own, self.layout, table, options)
             if count and self.notifies:
                 wake_after_ours(own, self.definition)
         return count

@@ -13,7 +13,7 @@ from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError
 
 Batches: TypeAlias = Columns | Sequence[Columns] | AsyncIterable[Columns]
-Source: TypeAlias = Batches | Callable[[], Batches | Awaitable[Batches]]
+BatchSource: TypeAlias = Batches | Callable[[], Batches | Awaitable[Batches]]
 
 _EXPECTED = (
     "Columns (of fetch_columns), a list of Columns, an asynchronous iterable of them (iter_columns "
@@ -41,7 +41,7 @@ def known_size(source: object) -> tuple[int, int] | None:
     return None
 
 
-async def begun(source: Source) -> Batches:
+async def begun(source: BatchSource) -> Batches:
     """Call a function that begins the query.
 
     Raises TypeError if it returns something else than batches.

@@ -27,7 +27,7 @@ _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
 
 
-class Source:
+class KeyedQuery:
     """A table or a query, with the columns that its rows are ordered by."""
 
     def __init__(

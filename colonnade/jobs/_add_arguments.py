@@ -1,4 +1,4 @@
-"""What `add` is given: its names, and the values that come beside the payload."""
+"""The arguments of `add`: the names of its table, and the options beside the payload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OnConflict: TypeAlias = Literal["ignore", "replace", "again"]
 ON_CONFLICT = ("ignore", "replace", "again")
-BESIDE = "colonnade_jobs_beside"
+ARRAYS_TABLE = "colonnade_jobs_beside"
 _PRIORITY_MOST = 32_767
 _SECONDS_MOST = 10**9
 # Calls with more jobs use temporary tables.
@@ -68,7 +68,7 @@ def size_of(source: Any) -> int | None:
     return len(source) if hasattr(source, "__len__") else None
 
 
-class Beside:
+class AddOptions:
     """The options of `add`: values for all jobs, or arrays with one value for each job."""
 
     def __init__(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from colonnade.cli.importing.destination import Destination
 
-    Source = ArrowFile | CsvFile | NdjsonFile
+    Reader = ArrowFile | CsvFile | NdjsonFile
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -64,7 +64,7 @@ def column_options(function: F) -> F:
     return renamed(skipped(function))
 
 
-def source_of(path: Path, form: str | None, options: dict[str, Any]) -> Source:
+def reader_of(path: Path, form: str | None, options: dict[str, Any]) -> Reader:
     """Return the reader of a file. Raises UsageError for a format that cannot be read so."""
     if form is None and path == _STDIN:
         raise click.UsageError("standard input has no file extension: choose a --format")
@@ -80,22 +80,22 @@ def source_of(path: Path, form: str | None, options: dict[str, Any]) -> Source:
     return ArrowFile(path, str(chosen), chosen.open)
 
 
-def copy_source(
-    source: Source, destination: Destination, *, is_first: bool, is_made: bool, quiet: bool
+def copy_file(
+    reader: Reader, destination: Destination, *, is_first: bool, is_made: bool, quiet: bool
 ) -> int:
     """Copy a file into the table with a progress bar, and return the number of rows."""
-    if isinstance(source, ArrowFile):
+    if isinstance(reader, ArrowFile):
         if not (is_first and is_made):
-            source.check(destination)
-        with rows_progress(source.path.name, source.rows(), is_guess=False, quiet=quiet) as bar:
-            return source.copy(destination, lambda rows: bar(rows, 0), is_first=is_first)
-    total = None if source.path == _STDIN else source.path.stat().st_size
+            reader.check(destination)
+        with rows_progress(reader.path.name, reader.rows(), is_guess=False, quiet=quiet) as bar:
+            return reader.copy(destination, lambda rows: bar(rows, 0), is_first=is_first)
+    total = None if reader.path == _STDIN else reader.path.stat().st_size
     done = 0
-    with bytes_progress(source.name, total, quiet=quiet) as tell:
+    with bytes_progress(reader.name, total, quiet=quiet) as tell:
 
         def progress(more: int) -> None:
             nonlocal done
             done += more
             tell(done)
 
-        return source.copy(destination, progress)
+        return reader.copy(destination, progress)

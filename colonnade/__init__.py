@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from colonnade._driver.gather.query import Query as Query
     from colonnade._driver.listener.asyncio import listen
     from colonnade._driver.logged_query import LoggedQuery as LoggedQuery
-    from colonnade._driver.notification import (
+    from colonnade._driver.notifications.notification import (
         Notification,
         NotificationGap as NotificationGap,
     )
@@ -140,7 +140,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._driver.gather.query": "Query",
         "colonnade._driver.logged_query": "LoggedQuery",
         "colonnade._driver.sql.named": "Named named",
-        "colonnade._driver.notification": "Notification NotificationGap",
+        "colonnade._driver.notifications.notification": "Notification NotificationGap",
         "colonnade._driver.pool_core.stats": "PoolStats",
         "colonnade.arrow_stream": "ArrowStream",
         "colonnade.columns": "Columns",

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from colonnade._driver.gather.gathered import Gathered as Gathered
     from colonnade._driver.gather.query import Query as Query
     from colonnade._driver.listener.threads import listen
-    from colonnade._driver.notification import Notification, NotificationGap as NotificationGap
+    from colonnade._driver.notifications.notification import (
+        Notification,
+        NotificationGap as NotificationGap,
+    )
     from colonnade._driver.pool_core.stats import PoolStats as PoolStats
     from colonnade._driver.sql.named import named
     from colonnade.columns import Columns
@@ -67,7 +70,7 @@ _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_nam
         "colonnade._driver.gather.gathered": "Gathered",
         "colonnade._driver.gather.query": "Query",
         "colonnade._driver.sql.named": "named",
-        "colonnade._driver.notification": "Notification NotificationGap",
+        "colonnade._driver.notifications.notification": "Notification NotificationGap",
         "colonnade._driver.pool_core.stats": "PoolStats",
         "colonnade._driver._sync.column_stream": "ColumnStream",
         "colonnade._driver._sync.connect": "connect",

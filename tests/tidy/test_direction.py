@@ -34,7 +34,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "one connection, and pools": (
         *("_driver.sql", "_driver.transport", "_driver.pool_core", "_driver.gather"),
         *("_driver.connection_options", "_driver.gss", "_driver.server_facts"),
-        *("_driver.listening", "_driver.notification", "_driver.logged_query"),
+        *("_driver.notifications", "_driver.logged_query"),
         *("_driver.dtype_query", "_driver.sources", "_driver.copy_plan"),
         *("_driver.exact_dates", "_driver.plain_values"),
         *("_driver._async", "_driver._sync", "_driver.listener"),

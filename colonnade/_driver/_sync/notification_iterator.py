@@ -9,8 +9,8 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from colonnade._driver.listening import checked_channels
-from colonnade._driver.notification import Notification, NotificationGap
+from colonnade._driver.notifications.notification import Notification, NotificationGap
+from colonnade._driver.notifications.rules import checked_channels
 from colonnade._driver.transport.threads import Bell, deadline
 from colonnade._words.arguments import check_count, checked_timeout
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError

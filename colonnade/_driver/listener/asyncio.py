@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._driver._async.connect import connect
 from colonnade._driver._async.notification_iterator import Mailbox
-from colonnade._driver.listening import PASSING, QUEUE_SIZE, STAYING, checked_channels, pause_before
-from colonnade._driver.notification import Notification, NotificationGap
+from colonnade._driver.notifications.notification import Notification, NotificationGap
+from colonnade._driver.notifications.rules import (
+    PASSING,
+    QUEUE_SIZE,
+    STAYING,
+    checked_channels,
+    pause_before,
+)
 from colonnade._driver.transport.asyncio import Bell
 from colonnade._words.arguments import check_callable, check_number, checked_timeout
 from colonnade.errors import InterfaceError, InternalClientError, PostgresError

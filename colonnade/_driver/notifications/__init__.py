@@ -1,0 +1,1 @@
+"""Notifications of NOTIFY, and the rules by which connections and listeners take them."""

@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from colonnade._words.outside_collections import OutsideCollections
+from colonnade._words.outside_gc import OutsideGc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,7 +200,7 @@ class OpenTelemetryTracer:
         trace: Any = importlib.import_module("opentelemetry.trace")
         self._trace = trace
         self._tracer = trace.get_tracer("colonnade", tracer_provider=tracer_provider)
-        self._calls = OutsideCollections()
+        self._calls = OutsideGc()
 
     def query_started(self, name: str, attributes: Mapping[str, Attribute]) -> Any:
         """Start the span of a query."""

@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade import tracing
-from colonnade._words.outside_collections import OutsideCollections
+from colonnade._words.outside_gc import OutsideGc
 from colonnade._words.shown import class_name, shown
 from colonnade.observe.metrics.definitions import PHASES
 from colonnade.observe.metrics.pool_names import given_pools, name_of
@@ -50,7 +50,7 @@ class QueryWatch:
         self._recorder = recorder
         self._summaries = Summaries(SUMMARIES_MAX)
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        self._calls = OutsideCollections()
+        self._calls = OutsideGc()
         self._is_watching = False
         self._has_failed = False
         self._phases_lock = threading.Lock()

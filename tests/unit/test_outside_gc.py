@@ -6,13 +6,13 @@ import gc
 import threading
 from functools import partial
 
-from colonnade._words.outside_collections import OutsideCollections
+from colonnade._words.outside_gc import OutsideGc
 
 
 class Dropped:
     """Garbage that makes a call when it is collected."""
 
-    def __init__(self, calls: OutsideCollections, made: list[str]) -> None:
+    def __init__(self, calls: OutsideGc, made: list[str]) -> None:
         self._itself = self
         self._calls = calls
         self._made = made
@@ -22,7 +22,7 @@ class Dropped:
 
 
 def test_a_call_within_a_collection_is_made_with_the_next_one() -> None:
-    calls = OutsideCollections()
+    calls = OutsideGc()
     made: list[str] = []
     Dropped(calls, made)
     gc.collect()
@@ -32,7 +32,7 @@ def test_a_call_within_a_collection_is_made_with_the_next_one() -> None:
 
 
 def test_several_threads_make_each_call_once() -> None:
-    calls = OutsideCollections()
+    calls = OutsideGc()
     made: list[int] = []
 
     def call_often() -> None:

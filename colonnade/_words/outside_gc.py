@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _collecting: int | None = None
 
 
-class OutsideCollections:
+class OutsideGc:
     """Makes calls at once, or with the next one if a collection is under way in this thread."""
 
     def __init__(self) -> None:

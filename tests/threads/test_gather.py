@@ -10,7 +10,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import Query
-from colonnade._driver.gather.threads import Crew
+from colonnade._driver.gather.threads import Workers
 from tests.support.fault_proxy import FaultProxy
 from tests.support.faults import Fault, Kind, Way
 
@@ -82,12 +82,12 @@ def test_a_connection_without_a_key_to_cancel_is_closed(
 
 
 def _stopped(connection: colonnade.sync.Connection, seconds: float = 60) -> Exception | None:
-    """Stop a crew amid a query of this connection, and return what the query raised."""
-    crew = Crew()
+    """Stop the workers amid a query of this connection, and return what the query raised."""
+    workers = Workers()
     raised: list[Exception | None] = []
 
     def work() -> None:
-        crew.begins(connection.conversation)
+        workers.begins(connection.conversation)
         try:
             connection.fetchval("SELECT 1 FROM pg_sleep($1)", seconds)
         except Exception as error:  # noqa: BLE001 - the test compares it
@@ -95,12 +95,12 @@ def _stopped(connection: colonnade.sync.Connection, seconds: float = 60) -> Exce
         else:
             raised.append(None)
         finally:
-            crew.ended(connection.conversation)
+            workers.ended(connection.conversation)
 
     worker = threading.Thread(target=work)
     worker.start()
     time.sleep(0.1)
-    crew.stop()
+    workers.stop()
     worker.join(30)
     (error,) = raised
     return error

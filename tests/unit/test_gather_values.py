@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from colonnade import Gathered, InterfaceError, Query, QueryCosts, Range
-from colonnade._driver.gather.plan import FLIGHT_QUERIES_MAX, SHORT_S, Job, Plan
+from colonnade._driver.gather.plan import BUNDLE_QUERIES_MAX, SHORT_S, Job, Plan
 from colonnade.errors import DeadlineError
 
 
@@ -22,10 +22,10 @@ def _jobs(*expected: float | None, shared: bool = False) -> list[Job]:
 
 
 def _taken(plan: Plan) -> list[list[str]]:
-    flights = []
-    while flight := plan.take():
-        flights.append([job.name for job in flight])
-    return flights
+    bundles = []
+    while bundle := plan.take():
+        bundles.append([job.name for job in bundle])
+    return bundles
 
 
 def test_the_longest_comes_first_and_the_unknown_before() -> None:
@@ -39,11 +39,11 @@ def test_the_unknown_stay_in_the_given_order() -> None:
 
 
 def test_short_queries_share_flights_evenly() -> None:
-    flights = _taken(Plan(_jobs(*[SHORT_S] * 10), 4, "longest-first"))
-    assert [len(flight) for flight in flights] == [3, 2, 2, 1, 1, 1]
-    flights = _taken(Plan(_jobs(*[0.0] * 100), 1, "longest-first"))
-    assert max(map(len, flights)) == FLIGHT_QUERIES_MAX
-    assert [name for flight in flights for name in flight] == [str(n) for n in range(100)]
+    bundles = _taken(Plan(_jobs(*[SHORT_S] * 10), 4, "longest-first"))
+    assert [len(bundle) for bundle in bundles] == [3, 2, 2, 1, 1, 1]
+    bundles = _taken(Plan(_jobs(*[0.0] * 100), 1, "longest-first"))
+    assert max(map(len, bundles)) == BUNDLE_QUERIES_MAX
+    assert [name for bundle in bundles for name in bundle] == [str(n) for n in range(100)]
 
 
 def test_long_and_shared_queries_fly_alone() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Work = Callable[[], Coroutine[Any, Any, Any]]
 
 
-class Crew:
+class Workers:
     """The workers of one gather. A task is stopped by its cancellation."""
 
     def __init__(self) -> None:
@@ -63,20 +63,24 @@ class SharedReads:
         self._reads: dict[Hashable, _Read] = {}
 
     async def join(
-        self, key: Hashable, read: Callable[[Crew], Coroutine[Any, Any, Any]], crew: Crew, job: Job
+        self,
+        key: Hashable,
+        read: Callable[[Workers], Coroutine[Any, Any, Any]],
+        workers: Workers,
+        job: Job,
     ) -> Any:
         """The result of the query with this key, which begins unless it is under way.
 
         A caller that is cancelled leaves it to the others; the last one cancels it.
         """
-        del crew  # Its task is cancelled, and so is this wait.
+        del workers  # Its task is cancelled, and so is this wait.
         shared = self._reads.get(key)
         if shared is None:
-            reader = Crew()
+            reader = Workers()
             shared = self._reads[key] = _Read(reader, asyncio.ensure_future(read(reader)))
             shared.task.add_done_callback(lambda task: self._end(key, task))
         shared.callers += 1
-        job.read = shared.crew
+        job.read = shared.workers
         try:
             await asyncio.wait([shared.task])
         finally:
@@ -101,10 +105,10 @@ class SharedReads:
 class _Read:
     """A shared query under way."""
 
-    __slots__ = ("callers", "crew", "task")
+    __slots__ = ("callers", "task", "workers")
 
-    def __init__(self, crew: Crew, task: asyncio.Future[Any]) -> None:
-        self.crew = crew
+    def __init__(self, workers: Workers, task: asyncio.Future[Any]) -> None:
+        self.workers = workers
         self.task = task
         self.callers = 0
 

@@ -1,4 +1,4 @@
-"""The order of a gather's queries, and the flights in which they are sent."""
+"""The order of a gather's queries, and the bundles in which they are sent."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 Order: TypeAlias = Literal["longest-first", "given"]
 
-# Queries that are expected to take no longer than this may share a flight: a round trip and the
+# Queries that are expected to take no longer than this may share a bundle: a round trip and the
 # work of the event loop cost as much as the query.
 SHORT_S = 0.002
-# The most queries in one flight: those behind a query that is slow for once wait for it.
-FLIGHT_QUERIES_MAX = 16
+# The most queries in one bundle: those behind a query that is slow for once wait for it.
+BUNDLE_QUERIES_MAX = 16
 
 
 class Job:
@@ -34,7 +34,7 @@ class Job:
         self.connection: Any = None
         """The connection on which it runs; None while it waits for one."""
         self.read: Any = None
-        """The crew that asks a shared query, for this gather or another; None before it joins."""
+        """The workers that ask a shared query, of this gather or another; None before it joins."""
         self.is_done = False
         self.value: Any = None
         self.error: Exception | None = None
@@ -50,7 +50,7 @@ class Job:
             self.connection = None
             self.is_done = True
 
-    def can_share_a_flight(self) -> bool:
+    def can_be_bundled(self) -> bool:
         """Whether it is short, and its connection serves this gather alone."""
         return self.expected is not None and self.expected <= SHORT_S and not self.query.shared
 
@@ -63,29 +63,29 @@ class Plan:
     come before all others, in the given order, because they may be long.
     """
 
-    def __init__(self, jobs: list[Job], workers: int, order: Order) -> None:
+    def __init__(self, jobs: list[Job], worker_count: int, order: Order) -> None:
         if order == "longest-first":
             # Stable: where all are unknown, this is the given order.
             jobs = sorted(jobs, key=_length, reverse=True)
         self._left = deque(jobs)
-        self._workers = workers
+        self._worker_count = worker_count
         # Workers may be threads.
         self._lock = threading.Lock()
 
     def take(self) -> list[Job]:
-        """The queries of the next flight: one, or several short ones; empty at the end.
+        """The queries of the next bundle: one, or several short ones; empty at the end.
 
-        A flight takes no more than its worker's share of the queries that are left.
+        A bundle takes no more than its worker's share of the queries that are left.
         """
         with self._lock:
             if not self._left:
                 return []
-            share = min(-(-len(self._left) // self._workers), FLIGHT_QUERIES_MAX)
-            flight = [self._left.popleft()]
-            if flight[0].can_share_a_flight():
-                while len(flight) < share and self._left and self._left[0].can_share_a_flight():
-                    flight.append(self._left.popleft())
-            return flight
+            share = min(-(-len(self._left) // self._worker_count), BUNDLE_QUERIES_MAX)
+            bundle = [self._left.popleft()]
+            if bundle[0].can_be_bundled():
+                while len(bundle) < share and self._left and self._left[0].can_be_bundled():
+                    bundle.append(self._left.popleft())
+            return bundle
 
 
 def _length(job: Job) -> float:

@@ -28,7 +28,7 @@ _AGAIN_S = 0.02
 _LOOK_AGAIN_S = 0.05
 
 
-class Crew:
+class Workers:
     """The workers of one gather. A thread is stopped by the end of its query.
 
     A thread that waits for a connection cannot be stopped: it ends when it is served.
@@ -115,7 +115,9 @@ class SharedReads:
         self._lock = threading.Lock()
         self._reads: dict[Hashable, _Read] = {}
 
-    def join(self, key: Hashable, read: Callable[[Crew], Any], crew: Crew, job: Job) -> Any:
+    def join(
+        self, key: Hashable, read: Callable[[Workers], Any], workers: Workers, job: Job
+    ) -> Any:
         """The result of the query with this key, which begins unless it is under way.
 
         A caller whose time is over leaves it to the others; the last one ends it.
@@ -129,7 +131,7 @@ class SharedReads:
                 # After its start, which may fail: others would wait for it forever.
                 self._reads[key] = shared
             shared.callers += 1
-            job.read = shared.crew
+            job.read = shared.workers
         try:
             while True:
                 try:
@@ -139,7 +141,7 @@ class SharedReads:
                         # It ended just after this wait.
                         continue
                     remaining()  # raises if the caller's time is over
-                    if crew.is_stopped:
+                    if workers.is_stopped:
                         raise
                     continue
                 if isinstance(failure, Exception):
@@ -153,7 +155,7 @@ class SharedReads:
                     self._forget(key, shared)
             if is_left:
                 # This thread's time is over, and a cancel request takes some.
-                threading.Thread(target=shared.crew.stop, name="gather", daemon=True).start()
+                threading.Thread(target=shared.workers.stop, name="gather", daemon=True).start()
 
     def end(self, key: Hashable, shared: _Read) -> None:
         """Let later callers begin the query again."""
@@ -168,10 +170,10 @@ class SharedReads:
 class _Read:
     """A shared query under way."""
 
-    __slots__ = ("callers", "crew", "future")
+    __slots__ = ("callers", "future", "workers")
 
     def __init__(self) -> None:
-        self.crew = Crew()
+        self.workers = Workers()
         self.future: Future[Any] = Future()
         self.callers = 0
 
@@ -202,9 +204,9 @@ def _report(work: Work, outcomes: queue.SimpleQueue[BaseException | None]) -> No
         outcomes.put(None)
 
 
-def _read(reads: SharedReads, key: Hashable, shared: _Read, read: Callable[[Crew], Any]) -> None:
+def _read(reads: SharedReads, key: Hashable, shared: _Read, read: Callable[[Workers], Any]) -> None:
     try:
-        result = read(shared.crew)
+        result = read(shared.workers)
     except BaseException as error:  # noqa: BLE001 - the callers raise it
         reads.end(key, shared)
         shared.future.set_exception(error)

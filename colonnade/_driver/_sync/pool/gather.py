@@ -12,7 +12,7 @@ from colonnade._driver.gather.gathered import Gathered
 from colonnade._driver.gather.plan import Job, Plan
 from colonnade._driver.gather.query import Query
 from colonnade._driver.gather.shared_errors import own
-from colonnade._driver.gather.threads import Crew
+from colonnade._driver.gather.threads import Workers
 from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import check_count, check_whole, checked_timeout
 from colonnade._words.shown import shown
@@ -65,7 +65,7 @@ class Gather:
         self._connections = connections
         check_whole("priority", priority)
         self._priority = priority
-        self._crew = Crew()
+        self._workers = Workers()
         self._ends_at: float | None = None
         self._seconds: float | None = None
         self._raises = True
@@ -91,15 +91,15 @@ class Gather:
         self._seconds = checked_timeout(seconds, "deadline")
         if self._seconds is not None:
             self._ends_at = time.monotonic() + self._seconds
-        workers = min(self._connections, len(jobs))
-        plan = Plan(jobs, workers, order)
+        count = min(self._connections, len(jobs))
+        plan = Plan(jobs, count, order)
 
         def work() -> None:
-            while flight := plan.take():
-                self._run(flight)
+            while bundle := plan.take():
+                self._run(bundle)
 
         if jobs:
-            self._crew.run(work, workers, self._left())
+            self._workers.run(work, count, self._left())
         return self._gathered(jobs)
 
     def _gathered(self, jobs: list[Job]) -> Gathered:
@@ -116,19 +116,19 @@ class Gather:
             return None
         return max(0.0, self._ends_at + GRACE_S - time.monotonic())
 
-    # One flight
+    # One bundle
 
-    def _run(self, flight: list[Job]) -> None:
-        if flight[0].query.shared:
-            self._join(flight[0])
+    def _run(self, bundle: list[Job]) -> None:
+        if bundle[0].query.shared:
+            self._join(bundle[0])
             return
         try:
             holder = self._borrow(self._priority, self._left())
         except Exception as error:  # noqa: BLE001 - it becomes the error of each query
-            self._fail_all(flight, error)
+            self._fail_all(bundle, error)
             return
         try:
-            self._ask(holder.connection, flight)
+            self._ask(holder.connection, bundle)
         finally:
             # The pool does not wait for cancelled queries, nor the gather for a reset.
             if not holder.give_back():
@@ -137,17 +137,17 @@ class Gather:
     def _join(self, job: Job) -> None:
         """Get the result of a shared query, which this or another gather runs."""
 
-        def read(crew: Crew) -> Any:
+        def read(workers: Workers) -> Any:
             # Without this gather's deadline: other gathers may wait longer.
             holder = self._borrow(self._priority)
             conversation = holder.connection.conversation
             try:
-                crew.begins(conversation)
+                workers.begins(conversation)
                 began = time.monotonic()
                 try:
                     value = job.query.asked_of(holder.connection)
                 finally:
-                    crew.ended(conversation)
+                    workers.ended(conversation)
                 # Once, and as long as it ran: its callers may have waited longer, or joined late.
                 self._costs.note(job.query.sql, time.monotonic() - began)
                 return value
@@ -158,31 +158,31 @@ class Gather:
         try:
             with deadline(self._left()):
                 key = job.query.key(job.name)
-                value = self._shared_reads.join(key, read, self._crew, job)
+                value = self._shared_reads.join(key, read, self._workers, job)
         except Exception as error:  # noqa: BLE001 - it becomes the query's error
             self._fail(job, error)
         else:
             job.settle(value)
 
-    def _ask(self, connection: Connection, flight: list[Job]) -> None:
+    def _ask(self, connection: Connection, bundle: list[Job]) -> None:
         conversation = connection.conversation
         limit = conversation.command_timeout
         if self._ends_at is not None:
             left = self._ends_at - time.monotonic()
             if left <= 0:
-                for job in flight:
+                for job in bundle:
                     self._fail(job, TimeoutError())
                 return
             conversation.session.limit_queries(max(1, int(left / _MILLISECOND)))
             limit = left + GRACE_S if limit is None else min(limit, left + GRACE_S)
         try:
-            self._crew.begins(conversation)
-            if len(flight) == 1:
-                self._ask_one(connection, flight[0], limit)
+            self._workers.begins(conversation)
+            if len(bundle) == 1:
+                self._ask_one(connection, bundle[0], limit)
             else:
-                self._ask_together(connection, flight, limit)
+                self._ask_together(connection, bundle, limit)
         finally:
-            self._crew.ended(conversation)
+            self._workers.ended(conversation)
             if self._ends_at is not None:
                 conversation.session.limit_queries(None)
 
@@ -197,13 +197,13 @@ class Gather:
             self._costs.note(job.query.sql, time.monotonic() - began)
             job.settle(value)
 
-    def _ask_together(self, connection: Connection, flight: list[Job], limit: float | None) -> None:
-        """Send several queries in one flight; each has its own Sync, so its errors are its own."""
+    def _ask_together(self, connection: Connection, bundle: list[Job], limit: float | None) -> None:
+        """Send several queries in one bundle; each has its own Sync, so its errors are its own."""
         began = time.monotonic()
         try:
             with connection.pipeline(timeout=limit) as pipeline:
                 asked = []
-                for job in flight:
+                for job in bundle:
                     job.connection = connection
                     try:
                         asked.append((job, job.query.asked_of(pipeline)))
@@ -221,15 +221,15 @@ class Gather:
         except Exception as error:
             if any(error is raised for raised in self._raised):
                 raise
-            # Of the flight as a whole: the first query without a result is the one it waited for.
-            self._fail_all([job for job in flight if not job.is_done], error)
+            # Of the whole bundle: the first query without a result is the one it waited for.
+            self._fail_all([job for job in bundle if not job.is_done], error)
             return
-        self._note_together(flight, time.monotonic() - began)
+        self._note_together(bundle, time.monotonic() - began)
 
-    def _note_together(self, flight: Sequence[Job], seconds: float) -> None:
-        for job in flight:
+    def _note_together(self, bundle: Sequence[Job], seconds: float) -> None:
+        for job in bundle:
             if job.error is None:
-                self._costs.note(job.query.sql, seconds / len(flight))
+                self._costs.note(job.query.sql, seconds / len(bundle))
 
     def _fail_all(self, jobs: list[Job], error: Exception) -> None:
         """Record an error for each of several queries, or raise it."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
 from colonnade._driver._async.failures import note_limit, note_query
-from colonnade._driver._async.holds import StreamHold
 from colonnade._driver._async.observation import Observation
+from colonnade._driver._async.owners import StreamOwner
 from colonnade._driver._async.resource import ConnectionResource
 from colonnade._driver.transport.asyncio import deadline, whole_block
 from colonnade.columns import Columns
@@ -48,7 +48,7 @@ class ColumnStream(ConnectionResource):
         declared: tuple[int, ...] = (),
     ) -> None:
         super().__init__(conversation)
-        self._hold = StreamHold()
+        self._owner = StreamOwner()
         self._query = query
         self._args = args
         self._own = own
@@ -69,14 +69,14 @@ class ColumnStream(ConnectionResource):
         """The next batch."""
         if self._is_finished:
             raise StopAsyncIteration
-        if self._hold.is_waiting:
+        if self._owner.is_waiting:
             msg = "cannot perform operation: another operation is in progress"
             raise InterfaceError(msg)
         if not self._is_started:
             if self._is_orphaned():
                 self._check_connection("__anext__")
             await self._conversation.put_away_left_over()
-            self._conversation.take(self._hold)
+            self._conversation.take(self._owner)
             self._is_started = True
             observers = self._conversation.observers
             if observers.are_there():
@@ -84,7 +84,7 @@ class ColumnStream(ConnectionResource):
         elif not self._has_connection():
             msg = "the stream was closed: its transaction has ended"
             raise InterfaceError(msg)
-        self._hold.is_waiting = True
+        self._owner.is_waiting = True
         try:
             async with deadline(self._timeout):
                 event = await self._next_event()
@@ -93,7 +93,7 @@ class ColumnStream(ConnectionResource):
             self.finish(error)
             raise
         finally:
-            self._hold.is_waiting = False
+            self._owner.is_waiting = False
         if isinstance(event, _core.Batch):
             batch = self._conversation.decoded(event)
             return Columns(batch, self._asked)
@@ -110,7 +110,7 @@ class ColumnStream(ConnectionResource):
 
     def _has_connection(self) -> bool:
         """False once the end of a transaction has taken the connection away."""
-        return self._conversation.owner is self._hold
+        return self._conversation.owner is self._owner
 
     def finish(self, error: BaseException | None = None) -> None:
         """Give the connection back without waiting; abandons an exchange still under way."""
@@ -120,7 +120,7 @@ class ColumnStream(ConnectionResource):
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
             self._conversation.transport.abandon()
-            self._conversation.give_back(self._hold)
+            self._conversation.give_back(self._owner)
         self._is_finished = True
         if observation is not None:
             observation.ended(error)

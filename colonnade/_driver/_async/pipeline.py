@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._driver._async.failures import may_run_again, note_limit, note_query
-from colonnade._driver._async.holds import StreamHold
 from colonnade._driver._async.observation import Observation
+from colonnade._driver._async.owners import StreamOwner
 from colonnade._driver._async.pipeline_queries import PipelineQueries
 from colonnade._driver._async.pipeline_result import PipelineResult
 from colonnade._driver._async.resource import ConnectionResource
@@ -76,7 +76,7 @@ class _Query:
         return self.sets is None or not hasattr(self.args, "__next__")
 
 
-class _PipelineHold(StreamHold):
+class _PipelineOwner(StreamOwner):
     """Stands for a pipeline that holds the connection, until its block ends."""
 
     hint = "A pipeline is open: use it, or leave its block."
@@ -108,7 +108,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         self._transport = conversation.transport
         self._timeout = timeout
         self._turn = mutex()
-        self._hold = _PipelineHold(self._turn.locked)
+        self._owner = _PipelineOwner(self._turn.locked)
         self._is_open = False
         self._results: list[PipelineResult[Any]] = []
         self._waiting: deque[_Query] = deque()
@@ -128,7 +128,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         """Take the connection: until the block ends, only the pipeline uses it."""
         self._check_connection("__aenter__")
         await self._conversation.put_away_left_over()
-        self._conversation.take(self._hold)
+        self._conversation.take(self._owner)
         self._is_open = True
         try:
             await self._transport.settled()
@@ -189,7 +189,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def _abandon(self, error: BaseException) -> None:
         """Leave after an interruption, even one while entering or leaving."""
         del error
-        if self._conversation.owner is self._hold:
+        if self._conversation.owner is self._owner:
             self._is_open = True
             self._leave()
 
@@ -212,7 +212,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 result.settle(error=InterfaceError(_LEFT))
         self._waiting.clear()
         self._sent.clear()
-        self._conversation.give_back(self._hold)
+        self._conversation.give_back(self._owner)
 
     async def _finish(self, wanted: PipelineResult[Any] | None) -> None:
         """Send all waiting queries, and read answers until the wanted one is there; None: all."""

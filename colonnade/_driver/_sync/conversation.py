@@ -16,8 +16,8 @@ from colonnade._driver._sync.failures import (
     note_outdated,
     note_query,
 )
-from colonnade._driver._sync.holds import CallHold, StreamHold
 from colonnade._driver._sync.observation import Observation, Observers
+from colonnade._driver._sync.owners import CallOwner, StreamOwner
 from colonnade._driver.transport.event import batch_of, completion_of, statement_of
 from colonnade._driver.transport.farewell import closed_error
 from colonnade._driver.transport.threads import deadline
@@ -79,8 +79,8 @@ class Conversation:
         self.callbacks = Callbacks(session, transport)
         self._loggers = self.callbacks.query_loggers
         self.observers = Observers(login, self.callbacks, self.timing)
-        self.owner: CallHold | Operation | StreamHold | None = None
-        self._call = CallHold()
+        self.owner: CallOwner | Operation | StreamOwner | None = None
+        self._call = CallOwner()
         self.transaction: OpenTransaction | None = None
         """The outermost one that was begun by `Connection.transaction`."""
         self.savepoint_count = 0
@@ -134,18 +134,18 @@ class Conversation:
             return ObservedOperation(self, limit, query, self.observers.begin(query, args, limit))
         return Operation(self, limit, query)
 
-    def take(self, owner: CallHold | Operation | StreamHold) -> None:
+    def take(self, owner: CallOwner | Operation | StreamOwner) -> None:
         """Become the owner; InterfaceError where the connection has one."""
         if self.session.is_closed:
             raise closed_error(self.session)
         if self.owner is not None:
             msg = "cannot perform operation: another operation is in progress"
-            if isinstance(self.owner, StreamHold):
+            if isinstance(self.owner, StreamOwner):
                 raise InterfaceError(msg, hint=self.owner.hint)
             raise InterfaceError(msg)
         self.owner = owner
 
-    def give_back(self, owner: CallHold | Operation | StreamHold) -> None:
+    def give_back(self, owner: CallOwner | Operation | StreamOwner) -> None:
         """Have it no more."""
         if self.owner is owner:
             self.owner = None
@@ -156,13 +156,13 @@ class Conversation:
         owner = self.owner
         if owner is None:
             return False
-        if isinstance(owner, StreamHold):
+        if isinstance(owner, StreamOwner):
             return owner.is_at_work() and self.transport.break_off(0, self.cancel_request)
         return self.transport.break_off(owner.thread, self.cancel_request)
 
     def end_stream(self) -> None:
         """End an open stream, unless a caller is waiting for its next batch."""
-        if isinstance(self.owner, StreamHold) and not self.owner.is_waiting:
+        if isinstance(self.owner, StreamOwner) and not self.owner.is_waiting:
             self.transport.abandon()
             self.owner = None
 
@@ -173,7 +173,7 @@ class Conversation:
         left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
         """
         owner = self.owner
-        if owner is None or isinstance(owner, StreamHold) or self.callbacks.is_telling:
+        if owner is None or isinstance(owner, StreamOwner) or self.callbacks.is_telling:
             return
         if self.transport.has_left(owner.thread):
             self.transport.abandon()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._driver._sync.failures import may_run_again, note_limit, note_query
-from colonnade._driver._sync.holds import StreamHold
 from colonnade._driver._sync.observation import Observation
+from colonnade._driver._sync.owners import StreamOwner
 from colonnade._driver._sync.pipeline_queries import PipelineQueries
 from colonnade._driver._sync.pipeline_result import PipelineResult
 from colonnade._driver._sync.resource import ConnectionResource
@@ -78,7 +78,7 @@ class _Query:
         return self.sets is None or not hasattr(self.args, "__next__")
 
 
-class _PipelineHold(StreamHold):
+class _PipelineOwner(StreamOwner):
     """Stands for a pipeline that holds the connection, until its block ends."""
 
     hint = "A pipeline is open: use it, or leave its block."
@@ -110,7 +110,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         self._transport = conversation.transport
         self._timeout = timeout
         self._turn = mutex()
-        self._hold = _PipelineHold(self._turn.locked)
+        self._owner = _PipelineOwner(self._turn.locked)
         self._is_open = False
         self._results: list[PipelineResult[Any]] = []
         self._waiting: deque[_Query] = deque()
@@ -130,7 +130,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         """Take the connection: until the block ends, only the pipeline uses it."""
         self._check_connection("__enter__")
         self._conversation.put_away_left_over()
-        self._conversation.take(self._hold)
+        self._conversation.take(self._owner)
         self._is_open = True
         try:
             self._transport.settled()
@@ -191,7 +191,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def _abandon(self, error: BaseException) -> None:
         """Leave after an interruption, even one while entering or leaving."""
         del error
-        if self._conversation.owner is self._hold:
+        if self._conversation.owner is self._owner:
             self._is_open = True
             self._leave()
 
@@ -214,7 +214,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 result.settle(error=InterfaceError(_LEFT))
         self._waiting.clear()
         self._sent.clear()
-        self._conversation.give_back(self._hold)
+        self._conversation.give_back(self._owner)
 
     def _finish(self, wanted: PipelineResult[Any] | None) -> None:
         """Send all waiting queries, and read answers until the wanted one is there; None: all."""

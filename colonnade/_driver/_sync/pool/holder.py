@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._driver._sync.connection import Connection
 from colonnade._driver._sync.failures import note_limit
-from colonnade._driver._sync.holds import StreamHold
+from colonnade._driver._sync.owners import StreamOwner
 from colonnade._driver._sync.pool.proxy import PoolConnectionProxy
 from colonnade._driver._sync.reset import undo_transaction, usual_reset_query
 from colonnade._driver.transport.threads import deadline
@@ -170,7 +170,7 @@ class PoolConnectionHolder:
 
     def _check_not_busy(self) -> None:
         owner = self.conversation.owner
-        if owner is None or (isinstance(owner, StreamHold) and not owner.is_waiting):
+        if owner is None or (isinstance(owner, StreamOwner) and not owner.is_waiting):
             return
         msg = "cannot perform operation: another operation is in progress"
         raise InterfaceError(msg)

@@ -1,19 +1,19 @@
-# Generated from colonnade/_driver/_async/holds.py by tools/generate/unasync.py.
+# Generated from colonnade/_driver/_async/owners.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Holders of a connection that are not an `Operation`."""
+"""Owners of a connection that are not an `Operation`."""
 
 from __future__ import annotations
 
 
-class CallHold:
-    """Stands for a call that holds the connection for one exchange; calls follow each other."""
+class CallOwner:
+    """Stands for a call that owns the connection for one exchange; calls follow each other."""
 
     def __init__(self) -> None:
         self.thread = 0
 
 
-class StreamHold:
-    """Stands for a stream that holds the connection, without keeping that stream alive."""
+class StreamOwner:
+    """Stands for a stream that owns the connection, without keeping that stream alive."""
 
     hint = "A stream of columns is open: read it to its end, or close it."
 

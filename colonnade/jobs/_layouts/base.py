@@ -126,7 +126,7 @@ class Forms(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """A statement, and what its answer says: the ids that were settled, for each hold."""
+    """A statement, and what its answer says: the ids that were settled, for each batch."""
 
     forms: Forms
     arguments: Sequence[object]
@@ -137,7 +137,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Question:
-    """A query about jobs, and what its answer says: their ids, for each hold."""
+    """A query about jobs, and what its answer says: their ids, for each batch."""
 
     sql: str
     arguments: Sequence[object]
@@ -176,7 +176,7 @@ class Chore:
     """What it does then."""
 
 
-class Hold(Protocol):
+class LeasedJobs(Protocol):
     """The jobs of one batch under their lease."""
 
     columns: Columns
@@ -201,7 +201,7 @@ class Hold(Protocol):
 class Part:
     """Jobs of one batch that are done."""
 
-    hold: Any
+    leased: Any
     wanted: NDArray[np.int64]
     held: NDArray[np.int64]
     """All jobs of the batch that may still be leased; `wanted` are among them."""
@@ -275,7 +275,7 @@ class Layout(ABC):
         """How jobs are added; `is_evident` if the names of the source are known and checked."""
 
     @abstractmethod
-    def hold(self, columns: Columns, token: int) -> Hold:
+    def leased(self, columns: Columns, token: int) -> LeasedJobs:
         """The jobs that `lease` has returned."""
 
     @abstractmethod

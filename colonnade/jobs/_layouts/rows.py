@@ -142,9 +142,9 @@ class Rows(Layout):
             return Route(lambda _opened: (self.definition.schema, self.definition.name))
         return rows_adding.staged_route(self.definition, options)
 
-    def hold(self, columns: Columns, token: int) -> RowsHold:
+    def leased(self, columns: Columns, token: int) -> LeasedRows:
         """Jobs whose rows have the token."""
-        return RowsHold(self, columns, token)
+        return LeasedRows(self, columns, token)
 
     def ack(self, parts: Sequence[Part]) -> Call:
         """Delete the rows of all these batches."""
@@ -318,7 +318,7 @@ class Rows(Layout):
         )
 
 
-class RowsHold:
+class LeasedRows:
     """The jobs of one batch, each of which is a row with the batch's token."""
 
     def __init__(self, layout: Rows, columns: Columns, token: int) -> None:
@@ -388,9 +388,9 @@ def _named(parts: Sequence[Part]) -> tuple[object, ...]:
     """The arguments by which statements know the jobs of several batches."""
     import numpy as np
 
-    priorities = np.unique(np.concatenate([part.hold.priorities for part in parts]))
+    priorities = np.unique(np.concatenate([part.leased.priorities for part in parts]))
     wanted = np.concatenate([part.wanted for part in parts])
-    return priorities, wanted, [part.hold.token for part in parts]
+    return priorities, wanted, [part.leased.token for part in parts]
 
 
 def _by_batch(parts: Sequence[Part]) -> Callable[[Answer], list[list[int]]]:
@@ -402,9 +402,9 @@ def _by_batch(parts: Sequence[Part]) -> Callable[[Answer], list[list[int]]]:
     def read(answer: Answer) -> list[list[int]]:
         found: dict[int, list[int]] = {token: ids for token, ids, *_ in answer}
         if len(parts) == 1:
-            return [found.get(parts[0].hold.token, [])]
+            return [found.get(parts[0].leased.token, [])]
         return [
-            [number for number in found.get(part.hold.token, ()) if number in wanted]
+            [number for number in found.get(part.leased.token, ()) if number in wanted]
             for part in parts
             for wanted in [set(part.wanted.tolist())]
         ]

@@ -32,7 +32,7 @@ from colonnade.jobs._layouts.base import (
     none_comes,
 )
 from colonnade.jobs._layouts.lost import lost, room
-from colonnade.jobs._layouts.segments_holding import SegmentsHold, ack_call, held_question
+from colonnade.jobs._layouts.segments_leased import LeasedRanges, ack_call, held_question
 from colonnade.jobs._layouts.segments_names import KEY, Names, chunk_of, same, same_key
 from colonnade.jobs._layouts.segments_ring import Ring
 from colonnade.jobs._layouts.segments_settling import ORDER, Settling
@@ -95,9 +95,9 @@ class Segments(Layout):
         """A COPY into the current slot, and the ranges of its jobs."""
         return segments_adding.route(self.definition, self.names, options, is_evident=is_evident)
 
-    def hold(self, columns: Columns, token: int) -> SegmentsHold:
+    def leased(self, columns: Columns, token: int) -> LeasedRanges:
         """Jobs whose ranges have the token."""
-        return SegmentsHold(self.settling, self.definition.retry, columns, token)
+        return LeasedRanges(self.settling, self.definition.retry, columns, token)
 
     def ack(self, parts: Sequence[Part]) -> Call:
         """Delete the ranges of all these batches; of those that are done in part, note the jobs."""

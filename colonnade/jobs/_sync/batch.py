@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import colonnade
     from colonnade.columns import Columns
-    from colonnade.jobs._layouts.base import Call, Hold, Layout
+    from colonnade.jobs._layouts.base import Call, Layout, LeasedJobs
     from colonnade.jobs._sync.tables import Tables
     from colonnade.jobs.observing import JobsEvent
 
@@ -53,8 +53,8 @@ class Batch:
         self, queue: Tables, columns: Columns, token: int | None, until: datetime | None
     ) -> None:
         self.queue = queue
-        self._hold = None if token is None else queue.layout.hold(columns, token)
-        self.columns = columns if self._hold is None else self._hold.columns
+        self._leased = None if token is None else queue.layout.leased(columns, token)
+        self.columns = columns if self._leased is None else self._leased.columns
         """The payload, and the jobs' ids, priorities, attempts and traces: a row for each job."""
         self.token = token
         """The number that proves the lease; None for jobs that `get` has removed."""
@@ -93,7 +93,7 @@ class Batch:
     @property
     def is_alone(self) -> bool:
         """Whether it is one job at its last attempt that may have ended its worker before."""
-        return self._hold is not None and self._hold.is_alone
+        return self._leased is not None and self._leased.is_alone
 
     def ack(self, ids: Any = None) -> None:
         """Remove jobs that are done.
@@ -182,9 +182,9 @@ class Batch:
         is_sooner = self.until is not None and until < self.until
         done: list[int] = []
         if len(wanted):
-            held = self._held_by()
+            leased = self._leased_jobs()
             done = self._answer(
-                self.queue.pool, self._live(wanted), lambda live: held.extend(live, lease)
+                self.queue.pool, self._live(wanted), lambda live: leased.extend(live, lease)
             )
             self._tell("extended", wanted, done)
         if ids is None:
@@ -202,20 +202,20 @@ class Batch:
     def _release(self, place: Any, wanted: NDArray[np.int64]) -> None:
         if not len(wanted):
             return
-        held, before = self._held_by(), self.held
+        leased, before = self._leased_jobs(), self.held
         try:
-            self._settle(place, "released", wanted, lambda live: held.release(live, before))
+            self._settle(place, "released", wanted, lambda live: leased.release(live, before))
         finally:
             self.queue.wake(place)
 
     def _failed(
         self, wanted: NDArray[np.int64], delay: float | None, reasons: dict[int, str]
     ) -> list[int]:
-        held = self._held_by()
+        leased = self._leased_jobs()
         return self._answer(
             self.queue.pool,
             self._live(wanted),
-            lambda live: held.nack(live, delay, [reasons[number] for number in live.tolist()]),
+            lambda live: leased.nack(live, delay, [reasons[number] for number in live.tolist()]),
         )
 
     def _settle(
@@ -310,11 +310,11 @@ class Batch:
                 )
 
     def _part(self, wanted: NDArray[np.int64]) -> Part:
-        return Part(self._held_by(), wanted, self.held)
+        return Part(self._leased_jobs(), wanted, self.held)
 
-    def _held_by(self) -> Hold:
-        assert self._hold is not None  # noqa: S101 - `_wanted` has refused a batch without lease
-        return self._hold
+    def _leased_jobs(self) -> LeasedJobs:
+        assert self._leased is not None  # noqa: S101 - `_wanted` has refused a batch without lease
+        return self._leased
 
     def _done(self, ids: Any) -> NDArray[np.int64]:
         """The ids that `ack` means: without `ids` not those of `commit`."""
@@ -382,7 +382,7 @@ def extend_on(
     wanted = batch.held
     if not len(wanted):
         return True
-    call = batch._held_by().extend(wanted, lease)  # noqa: SLF001 - of this module
+    call = batch._leased_jobs().extend(wanted, lease)  # noqa: SLF001 - of this module
     rows = ask(connection, call.forms.brisk, *call.arguments, timeout=within)
     (done,) = call.done(rows)
     tell(batch.queue.definition, "extended", len(done))

@@ -54,12 +54,12 @@ async def many_ranges(pool: colonnade.Pool, layout: LayoutName) -> jobs.Queue:
 
 async def within(connection: colonnade.Connection, batch: jobs.Batch, verb: str, ids: Any) -> None:
     """Let a verb of the batch do its work in an open transaction."""
-    hold: Any = batch._hold
+    leased: Any = batch._leased
     calls: dict[str, Callable[[], Any]] = {
         "ack": lambda: batch._acked(ids),
-        "nack": lambda: hold.nack(ids, 0.0, ["no"] * len(ids)),
-        "release": lambda: hold.release(ids, batch.held),
-        "extend": lambda: hold.extend(ids, 60.0),
+        "nack": lambda: leased.nack(ids, 0.0, ["no"] * len(ids)),
+        "release": lambda: leased.release(ids, batch.held),
+        "extend": lambda: leased.extend(ids, 60.0),
     }
     call = calls[verb]()
     rows = await connection.fetch_plain(call.forms.brisk, *call.arguments)

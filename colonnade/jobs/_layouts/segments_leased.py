@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HIDDEN = ("job_lost", "job_place", "job_add", "job_first")
 
 
-class SegmentsHold:
+class LeasedRanges:
     """The jobs of one batch, whose ranges have the batch's token."""
 
     def __init__(self, settling: Settling, retry: Retry, columns: Columns, token: int) -> None:
@@ -101,7 +101,7 @@ def ack_call(settling: Settling, parts: Sequence[Part]) -> Call:
     before = np.cumsum([0, *(len(one.numbers) for one in found)])
     ordinals = np.concatenate(
         [
-            np.searchsorted(one.numbers, part.hold.ranges_of(part.wanted)) + before[at] + 1
+            np.searchsorted(one.numbers, part.leased.ranges_of(part.wanted)) + before[at] + 1
             for at, (one, part) in enumerate(zip(found, parts, strict=True))
         ]
     )
@@ -120,7 +120,7 @@ def _found(parts: Sequence[Part]) -> list[_Found]:
     import numpy as np
 
     return [
-        _Found(number, np.unique(part.hold.ranges_of(part.wanted)), part.hold, part.wanted)
+        _Found(number, np.unique(part.leased.ranges_of(part.wanted)), part.leased, part.wanted)
         for number, part in enumerate(parts)
     ]
 
@@ -130,8 +130,8 @@ def _keys(found: Sequence[_Found]) -> list[NDArray[Any]]:
     import numpy as np
 
     return [
-        np.concatenate([one.hold.keys[at][one.numbers] for one in found])
-        for at in range(len(found[0].hold.keys))
+        np.concatenate([one.leased.keys[at][one.numbers] for one in found])
+        for at in range(len(found[0].leased.keys))
     ]
 
 
@@ -141,7 +141,7 @@ def _is_whole(part: Part, found: _Found) -> bool:
 
     if len(part.wanted) == len(part.held):
         return True
-    wanted, held = (np.bincount(part.hold.ranges_of(ids)) for ids in (part.wanted, part.held))
+    wanted, held = (np.bincount(part.leased.ranges_of(ids)) for ids in (part.wanted, part.held))
     return bool(np.all(wanted[found.numbers] == held[found.numbers]))
 
 
@@ -152,12 +152,12 @@ class _Found:
         self,
         number: int,
         numbers: NDArray[np.int64],
-        hold: SegmentsHold,
+        leased: LeasedRanges,
         wanted: NDArray[np.int64],
     ) -> None:
         self.number = number
         self.numbers = numbers
-        self.hold = hold
+        self.leased = leased
         self.wanted = wanted
 
 
@@ -188,7 +188,7 @@ def _whole(found: Sequence[_Found], parts: int) -> Callable[[Answer], list[list[
     def done(answer: Answer) -> list[list[int]]:
         settled: list[list[int]] = [[] for _ in range(parts)]
         owners = [(one, number) for one in found for number in one.numbers.tolist()]
-        by_range = [one.hold.ranges_of(one.wanted) for one in found]
+        by_range = [one.leased.ranges_of(one.wanted) for one in found]
         for n, first, last in answer:
             one, number = owners[n - 1]
             ids = one.wanted[by_range[one.number] == number]

@@ -125,7 +125,7 @@ test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYT
 bench: release drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
 
-performance: release drain ## Measure everything, and write docs/performance.md (PERFORMANCE_SCALE=1)
+performance: release drain ## Measure everything, and write docs/reference/performance.md (PERFORMANCE_SCALE=1)
 	@$(PY) -m benches.performance --scale $(or $(PERFORMANCE_SCALE),1) $(PERFORMANCE_ARGS)
 
 instructions: release ## Count instructions per value and query, and compare with the record

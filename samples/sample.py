@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """The row of a type in the table of rows and parameters in docs/types.md."""
+    """The row of a type in the table of rows and parameters in docs/reference/types.md."""
 
     row: str
     """The class of its values in rows."""

@@ -12,6 +12,12 @@ _HEADING = re.compile(r"^## (.+)$")
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w/-]+\.(?:md|ipynb))\)")
 
 
+def place_of(name: str) -> str | None:
+    """Return where a page stands in docs/, by its name without the folder."""
+    found = next(DOCS.rglob(f"{name}.md"), None)
+    return found.relative_to(DOCS).as_posix() if found else None
+
+
 def sections() -> list[tuple[str, list[dict[str, str]]]]:
     """Return each heading of `docs/README.md` with its pages: `{title: path}` in their order.
 

@@ -6,12 +6,8 @@ import posixpath
 import re
 
 from website import outside
-from website.contents import DOCS
 
 _LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
-# A link that shows a file's name, which says little to a reader of the site.
-_NAMED = re.compile(r"\[([\w/.-]+\.md)\](?=\()")
-_TITLE = re.compile(r"(?m)^# (.+)$")
 _CODE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
@@ -36,11 +32,4 @@ def _with_links(text: str, here: str, page: str) -> str:
             return link[0]
         return posixpath.relpath(place, posixpath.dirname(page) or ".") + (link[2] or "")
 
-    return _LINK.sub(replaced, _NAMED.sub(lambda named: f"[{_title(named[1])}]", text))
-
-
-def _title(name: str) -> str:
-    """Return the title of a page of docs/; other files keep their names."""
-    path = DOCS / name
-    title = _TITLE.search(path.read_text("utf-8")) if path.is_file() else None
-    return title[1] if title else name
+    return _LINK.sub(replaced, text)

@@ -7,7 +7,7 @@ import posixpath
 import re
 
 from website import reference
-from website.contents import DOCS
+from website.contents import place_of
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^>]*>")
 # Within these, a link would be wrong or is there already.
@@ -51,10 +51,11 @@ def _with_links(text: str, page: str, seen: set[str]) -> str:
         return f'<a class="name" href="{address}#{anchor}">{code[0]}</a>'
 
     def paged(code: re.Match[str]) -> str:
-        if not (DOCS / f"{code[1]}.md").is_file():
+        place = place_of(code[1])
+        if place is None:
             return code[0]
-        address = posixpath.relpath(code[1], posixpath.dirname(page) or ".")
-        return f'<a href="{address}.html">{code[0]}</a>'
+        address = posixpath.relpath(place, posixpath.dirname(page) or ".")
+        return f'<a href="{address.removesuffix(".md")}.html">{code[0]}</a>'
 
     return _CODE.sub(replaced, _PAGE.sub(paged, text))
 

@@ -1,3 +1,3 @@
-"""Runs all benchmarks, and writes docs/performance.md from their results."""
+"""Runs all benchmarks, and writes docs/reference/performance.md from their results."""
 
 from __future__ import annotations

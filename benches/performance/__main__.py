@@ -1,4 +1,4 @@
-"""Runs all benchmarks, and writes docs/performance.md from their results.
+"""Runs all benchmarks, and writes docs/reference/performance.md from their results.
 
     python -m benches.performance                       # a quarter of an hour, quiet machine
     python -m benches.performance --scale 0.1           # a tenth of the rows, in a few minutes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "build/performance"
 FIGURES = ROOT / "benches/performance/figures.json"
-PAGE = ROOT / "docs/performance.md"
+PAGE = ROOT / "docs/reference/performance.md"
 OWN = "colonnade-columns,colonnade-columns-uvloop,colonnade-columns-sync"
 STREAM_ROWS = 50_000_000
 STEP_TIMEOUT_S = 1800.0

@@ -1,4 +1,4 @@
-"""The text of docs/performance.md, with every figure from the files of a run."""
+"""The text of docs/reference/performance.md, with every figure from the files of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTRODUCTION = """\
 This page compares the cost of Colonnade with other drivers, and shows what limits it. One command
 generates every picture here from what it measures, and every figure from the file
 `benches/performance/figures.json`; nothing is written by hand.
-[benches/README.md](../benches/README.md) explains each measurement.
+[benches/README.md](../../benches/README.md) explains each measurement.
 
     make performance
 
@@ -53,7 +53,7 @@ _LOOP = """\
 The longest time for which the event loop was blocked while a result of three columns arrived,
 and the longest processor time of its thread, which excludes other load of the machine. Neither
 includes a run of the garbage collector, because rows trigger none:
-[what a row costs](rows.md#what-a-row-costs).
+[what a row costs](../data/rows.md#what-a-row-costs).
 """
 _PINGS = """\
 Delays of other tasks on the loop while the largest result arrives, in milliseconds, and in brackets

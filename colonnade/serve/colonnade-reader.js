@@ -1,4 +1,4 @@
-// Reads tables of colonnade.serve and refuses incomplete ones; docs/serve.md has the bytes.
+// Reads tables of colonnade.serve and refuses incomplete ones; docs/service/serve.md has the bytes.
 import { tableFromIPC } from "@uwdata/flechette";
 
 const MEDIA_TYPE = "application/vnd.apache.arrow.stream";

@@ -1,4 +1,4 @@
-"""gunicorn for the service; docs/deployment.md explains each line.
+"""gunicorn for the service; docs/service/deployment.md explains each line.
 
 gunicorn --config examples/service/gunicorn.conf.py examples.service.starlette_app:app
 """

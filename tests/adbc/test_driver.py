@@ -218,7 +218,7 @@ def test_polars(connection: Connection) -> None:
 
 
 def test_json_in_polars_is_text_within(connection: Connection, dsn: str) -> None:
-    """As in `docs/columns.md`: an extension type here, plain text by the driver's own methods."""
+    """As in `docs/data/columns.md`: an extension type here, text by the driver's own methods."""
     query = """SELECT '{"a":1}'::json AS j, '{"a": 1}'::jsonb AS b"""
     columns = colonnade.read_sql(query, dsn, into="arrow")
     text = pl.DataFrame({"j": ['{"a":1}'], "b": ['{"a": 1}']})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.every_loop
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "connecting.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "start" / "connecting.md"
 
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 DIRECT = ("require", "verify-full")

@@ -1,4 +1,4 @@
-"""The differences that are accepted; docs/compatibility.md prints this table."""
+"""The differences that are accepted; docs/moving/compatibility.md prints this table."""
 
 from __future__ import annotations
 

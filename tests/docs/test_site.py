@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Pages of each kind, looked at by every run of these tests; `make site-check` looks at all.
 SAMPLE = (
     "index.html",
-    "notebooks/columns.html",
-    "tutorial.html",
-    "types.html",
+    "start/notebooks/columns.html",
+    "start/tutorial.html",
+    "reference/types.html",
     "reference/colonnade.html",
 )
 
@@ -131,11 +131,12 @@ def _broken(site: Path, parsed: dict[Path, Parsed]) -> Iterator[str]:
 
 
 def test_a_notebook_is_a_page_with_its_outputs(site: Path) -> None:
-    page = (site / "notebooks" / "columns.html").read_text("utf-8")
+    notebooks = site / "start" / "notebooks"
+    page = (notebooks / "columns.html").read_text("utf-8")
     assert "trips have no price" in page  # printed
     assert page.count('<div class="shown">') >= 3  # tables
-    assert (site / "notebooks" / "columns-1.png").read_bytes().startswith(b"\x89PNG")
-    assert (site / "notebooks" / "columns.ipynb").exists()
+    assert (notebooks / "columns-1.png").read_bytes().startswith(b"\x89PNG")
+    assert (notebooks / "columns.ipynb").exists()
 
 
 def test_nothing_comes_from_another_host(parsed: dict[Path, Parsed]) -> None:

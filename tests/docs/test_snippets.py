@@ -28,12 +28,16 @@ NOT_FOR_THE_TESTS = {
         "builds the extension",
     ],
     "website/home.md": ["builds the extension"],
-    "docs/command-line.md": ["builds the extension", "for zsh and fish"],
-    "docs/pythons.md": ["needs Python 3.14 and a running program"],
-    "docs/testing.md": ["builds the extension", "runs the tests of a project"],
-    "docs/tutorial.md": ["builds the extension"],
+    "docs/interfaces/command-line.md": ["builds the extension", "for zsh and fish"],
+    "docs/reference/pythons.md": ["needs Python 3.14 and a running program"],
+    "docs/interfaces/testing.md": ["builds the extension", "runs the tests of a project"],
+    "docs/start/tutorial.md": ["builds the extension"],
 }
 EXTRAS_ASKED = re.compile(r"^\.\[([a-z,]+)\]$")
+FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
+# A link or a picture: its file, which is empty within a page, and its anchor.
+ANY_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 
@@ -118,15 +122,43 @@ def test_the_readme_names_every_extra() -> None:
     assert declared["optional-dependencies"].keys() <= set(re.findall(r"\w+", block))
 
 
+def without_code(page: Path) -> str:
+    return FENCED.sub("", page.read_text("utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The places of a page that a link may name, as GitHub makes them of its headings."""
+    found: set[str] = set()
+    for heading in HEADING.findall(without_code(page)):
+        words = re.sub(r"\]\([^)]*\)", "]", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-"))
+    return found
+
+
 def test_links_lead_somewhere() -> None:
-    front = [path for path in sorted(ROOT.glob("*.md")) if path not in PAGES]
-    broken = [
-        f"{page_id(page)}: {target}"
-        for page in PAGES + front
-        for target in LINK.findall(page.read_text("utf-8"))
-        if not (page.parent / target).exists()
-    ]
-    assert not broken
+    """Every link of every page has its file, and the heading that it names."""
+    others = [*ROOT.glob("*.md"), *(ROOT / "benches").glob("*.md")]
+    others += [*(ROOT / "examples").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
+    others.append(ROOT / "website" / "home.md")
+    broken = []
+    for page in {*PAGES, *others}:
+        # The start page of the site stands where docs/ begins.
+        folder = ROOT / "docs" if page.name == "home.md" else page.parent
+        for target, anchor in ANY_LINK.findall(without_code(page)):
+            path = folder / target if target else page
+            made_by_the_site = page.name == "home.md" and target.startswith("reference/colonnade")
+            leads = path.exists() or made_by_the_site
+            if leads and anchor and path.suffix == ".md":
+                leads = anchor in anchors(path)
+            if not leads:
+                broken.append(f"{page_id(page)}: {target}#{anchor}")
+    assert sorted(broken) == []
+
+
+def test_the_places_of_a_page(tmp_path: Path) -> None:
+    text = "# A [link](x.md#y) and `n=`\n\n```sh\n# no heading\n```\n\n## In rows, and (as) 1.5\n"
+    page = write_page(tmp_path, text)
+    assert anchors(page) == {"a-link-and-n", "in-rows-and-as-15"}
 
 
 def test_the_index_leads_to_every_page() -> None:

@@ -1,4 +1,4 @@
-"""The table of copies in docs/dataframes.md, checked by memory addresses."""
+"""The table of copies in docs/data/dataframes.md, checked by memory addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from colonnade.columns import Columns
     from colonnade.sync import Connection
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "dataframes.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "data" / "dataframes.md"
 VALUES = {
     "int2": "g::int2",
     "int4": "g::int4",

@@ -28,7 +28,7 @@ _MODULES = {
     "opentelemetry": "opentelemetry.instrumentation.asyncpg",
 }
 
-# (Library, answer) -> why the answers differ; docs/compatibility.md has the difference, too.
+# (Library, answer) -> why the answers differ; docs/moving/compatibility.md has the difference, too.
 _DIFFERENCES = {
     **dict.fromkeys(
         [

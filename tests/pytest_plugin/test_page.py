@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester"]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "interfaces" / "testing.md"
 
 
 def test_the_page(project: Project) -> None:

@@ -1,7 +1,7 @@
 """The driver needs no module, signal or function that Linux alone or Unix alone has.
 
 No machine with macOS or Windows runs these tests, so one is imitated: an import of what Windows
-lacks fails. What runs there is listed in docs/support.md.
+lacks fails. What runs there is listed in docs/reference/support.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What each reader makes of a stream that did not end as it should.
 
-The table in `docs/serve.md` says the same; a test compares it with what the readers do.
+The table in `docs/service/serve.md` says the same; a test compares it with what the readers do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.serve.arrow_streams import END_OF_STREAM, complete
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "serve.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "service" / "serve.md"
 STREAM = complete()
 SCHEMA_END, FIRST_END = STREAM.ends[:2]
 LAST_END = STREAM.ends[-2]

@@ -61,7 +61,7 @@ def test_the_units_of_the_page_are_valid(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         pytest.skip("systemd-analyze is not installed")
-    text = (ROOT / "docs/deployment.md").read_text("utf-8")
+    text = (ROOT / "docs/service/deployment.md").read_text("utf-8")
     units = re.findall(r"```ini\n# /etc/systemd/system/(\S+)\n(.*?)```", text, re.DOTALL)
     assert [name for name, _ in units] == ["service.socket", "service.service"]
     for name, unit in units:

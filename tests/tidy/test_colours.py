@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-# The table of docs/concepts.md: names of modules and of what is in them.
+# The table of docs/start/concepts.md: names of modules and of what is in them.
 EXCEPTIONS = {
     *("colonnade.read_sql", "colonnade.write_table", "colonnade.frames"),
     *("colonnade.datasets", "colonnade.embedded"),
@@ -100,7 +100,7 @@ def test_each_public_module_is_of_one_kind() -> None:
 
 
 def test_the_page_has_the_same_exceptions() -> None:
-    page = (ROOT / "docs/concepts.md").read_text("utf-8")
+    page = (ROOT / "docs/start/concepts.md").read_text("utf-8")
     section = page.partition("## One rule for blocking")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     assert {name for row in rows for name in re.findall(r"`([\w.]+)`", row.split("|")[1])} == (

@@ -14,7 +14,7 @@ SUFFIXES = {".md", ".py", ".rs", ".tsv"}
 BESIDES = {
     "benches/instructions/expected.tsv": "written by make instructions-record",
     "crates/columnar/examples/decode_bench/wire.rs": "measures the types that are worth it",
-    "docs/compatibility.md": "lists where another driver differs",
+    "docs/moving/compatibility.md": "lists where another driver differs",
     "tests/tidy/test_recipes.py": "is this file",
 }
 

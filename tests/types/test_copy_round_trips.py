@@ -34,7 +34,7 @@ LIBRARIES: dict[str, Callable[[Columns], Any]] = {
     "Polars": lambda columns: columns.to_polars(),
     "pandas": lambda columns: columns.to_pandas(decimals="decimal"),
 }
-#: The columns that do not come back, by library and type, as listed in docs/copy.md.
+#: The columns that do not come back, by library and type, as listed in docs/data/copy.md.
 NOT_HELD: dict[tuple[str, str], set[str]] = {
     # Text, with a warning: Polars' decimals and durations cannot hold these values.
     ("Polars", "numeric(39,0)"): set(COLUMNS),

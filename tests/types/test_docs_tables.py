@@ -1,4 +1,4 @@
-"""The tables of docs/types.md agree with the driver."""
+"""The tables of docs/reference/types.md agree with the driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from colonnade import Columns
     from colonnade.sync import Connection
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "types.md"
 
 
 def table(heading: str) -> list[list[str]]:

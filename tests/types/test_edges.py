@@ -1,4 +1,4 @@
-"""The table of edges in docs/types.md, tested in columns and in rows."""
+"""The table of edges in docs/reference/types.md, tested in columns and in rows."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ASYNCPG, BINARY, TEXT = "asyncpg", "psycopg, binary", "psycopg, text"
 PEERS = (ASYNCPG, BINARY, TEXT)
 
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "compatibility.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "moving" / "compatibility.md"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import nbclient
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = ROOT / "docs" / "notebooks"
+NOTEBOOKS = ROOT / "docs" / "start" / "notebooks"
 CELL_WITHIN_S = 300
 
 

@@ -25,7 +25,7 @@ BESIDES = (
     "pytest-asyncio",
 )
 # The pages that a newcomer types in from top to bottom.
-PAGES = ("README.md", "docs/tutorial.md", "docs/cookbook.md")
+PAGES = ("README.md", "docs/start/tutorial.md", "docs/start/cookbook.md")
 # The checkout's page reader imports nothing of the package.
 RUN_PAGE = """
 import pathlib, sys
@@ -123,7 +123,7 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     where = "import colonnade, sys; assert colonnade.__file__.startswith(sys.prefix)"
     tools = str(ROOT / "tools" / "pages")
-    notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    notebooks = sorted((ROOT / "docs" / "start" / "notebooks").glob("*.ipynb"))
     examples = sorted((ROOT / "examples").glob("*.py"))
     return [
         ("environment", _making(python, place.bin.parent)),

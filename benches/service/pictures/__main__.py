@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/service.md: ``python -m benches.service.pictures docs/service``.
+"""Draws the pictures of a page: ``python -m benches.service.pictures docs/service/service``.
 
 Two timelines of a search by `observe.trace()`, and the live page under load in a browser.
 """

@@ -23,7 +23,7 @@ class PageError(Exception):
 
 
 def names() -> list[str]:
-    """Return the names of all pages, which are those of their files."""
+    """Return the names of all pages, which are those of their files without the folders."""
     if not FOLDER.exists():
         raise PageError(f"{FOLDER} is missing: this package was built without its pages")
     if not FOLDER.is_dir():
@@ -32,19 +32,19 @@ def names() -> list[str]:
             f"{FOLDER} is no folder: this checkout was made without symbolic links. "
             "The pages are in its folder docs"
         )
-    found = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.md"))
-    return sorted(name.as_posix() for name in found if name.as_posix() != INDEX)
+    return sorted(path.stem for path in FOLDER.rglob("*.md") if path.stem != INDEX)
 
 
 def page(name: str) -> str:
-    """Return the text of a page, which may be named as docstrings do: `docs/columns.md`."""
+    """Return the text of a page; its name may have its folder: `copy` is `docs/data/copy.md`."""
     asked = name.replace("\\", "/").removeprefix("docs/").removesuffix(".md")
     known = [*names(), INDEX]
-    if asked not in known:
+    found = [path for path in FOLDER.rglob("*.md") if path.as_posix().endswith(f"/{asked}.md")]
+    if not found:
         close = difflib.get_close_matches(asked, known, 3)
         hint = f"did you mean {', '.join(close)}?" if close else "colonnade docs lists them"
         raise PageError(f"there is no page {name!r}: {hint}")
-    return (FOLDER / f"{asked}.md").read_text("utf-8")
+    return found[0].read_text("utf-8")
 
 
 def contents() -> str:

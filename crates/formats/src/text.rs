@@ -1,4 +1,4 @@
-//! The JSON text of single values: the policy of docs/formats.md.
+//! The JSON text of single values: the policy of docs/reference/formats.md.
 //!
 //! Every function appends one value. A value that is a string in JSON is written with its quotes.
 

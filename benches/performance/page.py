@@ -53,7 +53,7 @@ _LOOP = """\
 The longest time for which the event loop was blocked while a result of three columns arrived,
 and the longest processor time of its thread, which excludes other load of the machine. Neither
 includes a run of the garbage collector, because rows trigger none:
-[what a row costs](../data/rows.md#what-a-row-costs).
+[what a row costs](../data/queries.md#what-a-row-costs).
 """
 _PINGS = """\
 Delays of other tasks on the loop while the largest result arrives, in milliseconds, and in brackets

@@ -72,11 +72,11 @@ def test_a_checkout_without_links_says_so(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_libraries_of_the_command_line_are_not_needed() -> None:
     command = [sys.executable, "-c", WITHOUT_LIBRARIES]
-    shown = subprocess.run([*command, "rows"], capture_output=True, text=True, check=True)
-    assert shown.stdout == (ROOT / "docs" / "data" / "rows.md").read_text("utf-8")
-    refused = subprocess.run([*command, "rowz"], capture_output=True, text=True, check=False)
+    shown = subprocess.run([*command, "queries"], capture_output=True, text=True, check=True)
+    assert shown.stdout == (ROOT / "docs" / "data" / "queries.md").read_text("utf-8")
+    refused = subprocess.run([*command, "querys"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "did you mean rows" in refused.stderr
+    assert "did you mean queries" in refused.stderr
 
 
 def test_the_package_names_pages_that_it_has() -> None:

@@ -36,7 +36,7 @@ VALUES: dict[str, Any] = {
     "int4[]": [1, None],
 }
 #: Where the server can cast the known type to the new one, and the value fits both, a change by
-#: another connection stays unseen (docs/data/statements.md). Of these, no value fits two.
+#: another connection stays unseen (docs/data/queries.md). Of these, no value fits two.
 BY_OTHERS = ("int8", "text", "date", "int4[]")
 TENANT = "_tenant"
 BLOCKS = 8

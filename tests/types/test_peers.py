@@ -34,7 +34,7 @@ ASYNCPG, BINARY, TEXT = "asyncpg", "psycopg, binary", "psycopg, text"
 PEERS = (ASYNCPG, BINARY, TEXT)
 
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "moving" / "compatibility.md"
+MOVING = Path(__file__).resolve().parents[2] / "docs" / "moving"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,11 @@ def code(cell: str) -> tuple[str, ...]:
 
 def documented() -> tuple[Difference, ...]:
     """All differences: the page lists them, and a test fails when one no longer exists."""
-    below = PAGE.read_text("utf-8").split("\n## Values of rows, type by type\n")[1]
+    below = (
+        (MOVING / "compatibility.md")
+        .read_text("utf-8")
+        .split("\n## Values of rows, type by type\n")[1]
+    )
     lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("|")]
     found = []
     for line in lines[2:]:
@@ -262,7 +266,9 @@ def taken(text: str | None) -> str:
 
 
 def test_the_page_lists_every_parameter_that_differs() -> None:
-    below = PAGE.read_text("utf-8").split("\n## Parameters, object by object\n")[1]
+    below = (
+        (MOVING / "asyncpg.md").read_text("utf-8").split("\n## Parameters, object by object\n")[1]
+    )
     lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("| `")]
     assert lines == [
         f"| `{known.sql_type}` | `{known.value!r}` | {taken(known.asyncpgs)} | {taken(known.ours)}"

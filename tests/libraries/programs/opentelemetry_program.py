@@ -47,7 +47,7 @@ async def main() -> None:
     left_out = {"server.port", "net.peer.port", "db.name", "db.namespace", "net.peer.name"}
     for span in _EXPORTER.get_finished_spans():
         if "pg_advisory_unlock_all" in str((span.attributes or {}).get("db.statement")):
-            # The reset of Colonnade's pool makes no span, as docs/moving/compatibility.md says.
+            # The reset of Colonnade's pool makes no span, as docs/moving/asyncpg.md says.
             continue
         kept = dict(sorted((span.attributes or {}).items()))
         answer(

@@ -30,7 +30,7 @@ class OpenTelemetryMetrics(Metrics):
     """Records queries, pools, a loop and queues with `opentelemetry-api`, from its making on.
 
     `pools` are pools of either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor`
-    that may be started later, and `jobs` a `JobsMonitor`. `colonnade docs observe` lists the
+    that may be started later, and `jobs` a `JobsMonitor`. `colonnade docs metrics` lists the
     metrics. `close()`, or the end of a `with` block, ends the recording.
 
     Raises ImportError if `opentelemetry-api` is not installed, TypeError or ValueError for pools

@@ -29,7 +29,7 @@ class PrometheusMetrics(Metrics):
 
     It is a collector of `registry`, by default `prometheus_client.REGISTRY`. `pools` are pools of
     either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor` that may be started
-    later, and `jobs` a `JobsMonitor`. `colonnade docs observe` lists the metrics. `close()`, or the
+    later, and `jobs` a `JobsMonitor`. `colonnade docs metrics` lists the metrics. `close()`, or the
     end of a `with` block, ends the recording and removes the collector.
 
     Raises ImportError if `prometheus_client` is not installed, ValueError if the registry has these

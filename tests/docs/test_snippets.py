@@ -29,7 +29,7 @@ NOT_FOR_THE_TESTS = {
     ],
     "website/home.md": ["builds the extension"],
     "docs/interfaces/command-line.md": ["builds the extension", "for zsh and fish"],
-    "docs/reference/pythons.md": ["needs Python 3.14 and a running program"],
+    "docs/reference/support.md": ["needs Python 3.14 and a running program"],
     "docs/interfaces/testing.md": ["builds the extension", "runs the tests of a project"],
     "docs/start/tutorial.md": ["builds the extension"],
 }

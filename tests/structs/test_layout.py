@@ -1,4 +1,4 @@
-"""The bytes of structs, as docs/data/struct-layout.md describes them, and bytes that are none."""
+"""The bytes of structs, as docs/data/structs.md describes them, and bytes that are none."""
 
 from __future__ import annotations
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from colonnade import Columns
     from colonnade.sync import Connection
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "types.md"
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGE = REFERENCE / "types.md"
 
 
-def table(heading: str) -> list[list[str]]:
-    """The cells of the first table below a heading, without its head."""
-    below = PAGE.read_text("utf-8").split(f"\n{heading}\n")[1].splitlines()
+def table(heading: str, page: Path = PAGE) -> list[list[str]]:
+    """The cells of the first table below a heading of a page, without its head."""
+    below = page.read_text("utf-8").split(f"\n{heading}\n")[1].splitlines()
     lines: list[str] = []
     for line in below:
         if line.startswith("|"):

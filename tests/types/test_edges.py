@@ -1,4 +1,4 @@
-"""The table of edges in docs/reference/types.md, tested in columns and in rows."""
+"""The table of edges in docs/reference/edges.md, tested in columns and in rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colonnade import BitString, Range
 from colonnade.errors import DecodeError
 from samples import PLANES
 from tests.types import oracle
-from tests.types.test_docs_tables import table
+from tests.types.test_docs_tables import REFERENCE, table
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection
@@ -148,7 +148,7 @@ ELSEWHERE = {
     "a value of 1 GiB or more": "test_large.py",
     "no columns, no rows, 1664 columns": "test_shapes.py",
 }
-LINES = {line[0]: line[1:] for line in table("## Edges")}
+LINES = {line[0]: line[1:] for line in table("## Every type", REFERENCE / "edges.md")}
 
 
 def test_every_line_is_tested() -> None:

@@ -1,5 +1,5 @@
 //! Typed records as bytes ("structs in bytea"): their layout, checks, and the way between the bytes
-//! and Arrow arrays. `docs/data/struct-layout.md` describes the bytes.
+//! and Arrow arrays. `docs/data/structs.md` describes the bytes.
 //!
 //! * A [`Layout`] places the fields of a struct. A field's place depends only on the fields before
 //!   it, so a struct whose fields were added at the end reads the bytes of its earlier versions.

@@ -375,7 +375,7 @@ COMMON = (
         drawn=strategies.TIMESTAMPTZ,
         facts=Facts(
             "`datetime` in UTC",
-            "`datetime`, `date` ([without a time zone](#naive-moments) they are local time)",
+            "`datetime`, `date` ([without a zone](edges.md#naive-moments) they are local time)",
             INFINITE_MOMENTS,
         ),
     ),

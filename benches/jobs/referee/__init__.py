@@ -1,1 +1,1 @@
-"""An adapter for the public benchmark of queues; `docs/service/jobs.md` says where it is."""
+"""An adapter for the public benchmark of queues; `docs/service/jobs-inside.md` says where it is."""

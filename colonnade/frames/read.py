@@ -6,7 +6,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import colonnade
 from colonnade._columns.conversion.geopandas import GeoFrames
@@ -41,133 +41,83 @@ Params: TypeAlias = "Sequence[object] | Mapping[str, object] | None"
 _INTO = ("pandas", "polars", "arrow", "numpy", "geopandas")
 
 
+class _Options(TypedDict, total=False):
+    """The options of every `read_sql`; the function itself has their defaults."""
+
+    params: Params
+    schema: Any
+    infinity: Infinity
+    timeout: float | None
+
+
+class _PandasOptions(_Options, total=False):
+    """Further options where the result is pandas' class, or one over it."""
+
+    dtypes: Dtypes
+    decimals: Decimals | None
+    index_col: str | Sequence[str] | None
+
+
+class _BatchedOptions(_Options):
+    batch_rows: int
+
+
+class _BatchedPandasOptions(_PandasOptions):
+    batch_rows: int
+
+
 @overload
 def read_sql(
     query: Query,
     con: Connectable,
     *,
-    params: Params = None,
     into: Literal["pandas"] = "pandas",
-    dtypes: Dtypes = "numpy",
-    decimals: Decimals | None = None,
-    index_col: str | Sequence[str] | None = None,
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    timeout: float | None = None,
+    **options: Unpack[_PandasOptions],
 ) -> pd.DataFrame: ...
 @overload
 def read_sql(
-    query: Query,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["polars"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    timeout: float | None = None,
+    query: Query, con: Connectable, *, into: Literal["polars"], **options: Unpack[_Options]
 ) -> pl.DataFrame: ...
 @overload
 def read_sql(
-    query: str,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["geopandas"],
-    dtypes: Dtypes = "numpy",
-    decimals: Decimals | None = None,
-    index_col: str | Sequence[str] | None = None,
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    timeout: float | None = None,
-) -> gpd.GeoDataFrame: ...
-@overload
-def read_sql(
-    query: str,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["geopandas"],
-    dtypes: Dtypes = "numpy",
-    decimals: Decimals | None = None,
-    index_col: str | Sequence[str] | None = None,
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    batch_rows: int,
-    timeout: float | None = None,
-) -> Generator[gpd.GeoDataFrame, None, None]: ...
-@overload
-def read_sql(
-    query: Query,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["arrow"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    timeout: float | None = None,
+    query: Query, con: Connectable, *, into: Literal["arrow"], **options: Unpack[_Options]
 ) -> pa.Table: ...
 @overload
 def read_sql(
-    query: Query,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["numpy"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    timeout: float | None = None,
+    query: Query, con: Connectable, *, into: Literal["numpy"], **options: Unpack[_Options]
 ) -> Arrays: ...
 @overload
 def read_sql(
+    query: str, con: Connectable, *, into: Literal["geopandas"], **options: Unpack[_PandasOptions]
+) -> gpd.GeoDataFrame: ...
+@overload
+def read_sql(
     query: Query,
     con: Connectable,
     *,
-    params: Params = None,
     into: Literal["pandas"] = "pandas",
-    dtypes: Dtypes = "numpy",
-    decimals: Decimals | None = None,
-    index_col: str | Sequence[str] | None = None,
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    batch_rows: int,
-    timeout: float | None = None,
+    **options: Unpack[_BatchedPandasOptions],
 ) -> Generator[pd.DataFrame, None, None]: ...
 @overload
 def read_sql(
-    query: Query,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["polars"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    batch_rows: int,
-    timeout: float | None = None,
+    query: Query, con: Connectable, *, into: Literal["polars"], **options: Unpack[_BatchedOptions]
 ) -> Generator[pl.DataFrame, None, None]: ...
 @overload
 def read_sql(
-    query: Query,
-    con: Connectable,
-    *,
-    params: Params = None,
-    into: Literal["arrow"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    batch_rows: int,
-    timeout: float | None = None,
+    query: Query, con: Connectable, *, into: Literal["arrow"], **options: Unpack[_BatchedOptions]
 ) -> Generator[pa.Table, None, None]: ...
 @overload
 def read_sql(
-    query: Query,
+    query: Query, con: Connectable, *, into: Literal["numpy"], **options: Unpack[_BatchedOptions]
+) -> Generator[Arrays, None, None]: ...
+@overload
+def read_sql(
+    query: str,
     con: Connectable,
     *,
-    params: Params = None,
-    into: Literal["numpy"],
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    batch_rows: int,
-    timeout: float | None = None,
-) -> Generator[Arrays, None, None]: ...
+    into: Literal["geopandas"],
+    **options: Unpack[_BatchedPandasOptions],
+) -> Generator[gpd.GeoDataFrame, None, None]: ...
 def read_sql(
     query: Query,
     con: Connectable,

@@ -21,7 +21,7 @@ class Methods(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Look through all classes of the package."""
         self._package = pkg
-        for module in [pkg, *_modules(pkg)]:
+        for module in modules_of(pkg):
             for held in list(module.members.values()):
                 if isinstance(held, griffe.Class):
                     self._complete(held)
@@ -64,6 +64,7 @@ class Methods(griffe.Extension):
         return place
 
 
-def _modules(module: griffe.Module) -> list[griffe.Module]:
-    inner = [held for held in module.members.values() if isinstance(held, griffe.Module)]
-    return [each for held in inner for each in (held, *_modules(held))]
+def modules_of(package: griffe.Module) -> list[griffe.Module]:
+    """A package and all modules within it."""
+    inner = [held for held in package.members.values() if isinstance(held, griffe.Module)]
+    return [package, *(module for held in inner for module in modules_of(held))]

@@ -1,6 +1,7 @@
-"""Options that overloads unpack from a `TypedDict`, listed in their signatures.
+"""Options that a function takes as `**options: Unpack[Options]`, listed in its signature.
 
-The reference is made from the sources, where they are `**options: Unpack[Options]`.
+The reference is made from the sources, and a `TypedDict` has no defaults: they are those of the
+function itself for its overloads, and those of the callable in `@options_of(...)` for a function.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from typing import Any
 
 import griffe
 
+from website.methods import modules_of
+
 _UNPACKED = re.compile(r"^Unpack\[(\w+)\]$")
+_TAKER = re.compile(r"^options_of\((\w+)\)$")
 
 
 class Options(griffe.Extension):
-    """Gives each overload the named parameters, with the defaults of the function itself."""
+    """Puts the named parameters in the place of `**options`."""
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Complete the overloads of a function."""
@@ -29,6 +33,24 @@ class Options(griffe.Extension):
                         own[one.name] = _parameter(one, options[one.name])
                 order = (own[one.name] for one in func.parameters if one.name in own)
                 overload.parameters = griffe.Parameters(*order)
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Complete the functions that pass their options on."""
+        for module in modules_of(pkg):
+            own = [one for one in module.members.values() if isinstance(one, griffe.Function)]
+            for function, decorator in ((one, each) for one in own for each in one.decorators):
+                taker = _TAKER.match(str(decorator.value))
+                if taker is not None:
+                    path = module.resolve(taker[1]).removeprefix(f"{pkg.path}.")
+                    _pass_on(function, pkg[path].parameters)
+
+
+def _pass_on(function: griffe.Function, taken: griffe.Parameters) -> None:
+    own = [one for one in function.parameters if one.kind != griffe.ParameterKind.var_keyword]
+    names = {one.name for one in own}
+    options = [one for one in taken if one.kind == griffe.ParameterKind.keyword_only]
+    more = (one for one in options if one.name not in names)
+    function.parameters = griffe.Parameters(*own, *more)
 
 
 def _options(module: griffe.Module, name: str) -> dict[str, Any]:

@@ -5,39 +5,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
+from colonnade._words.signatures import options_of
 from colonnade.parallel.calls import Call, Stopped
 from colonnade.parallel.planning import Request
 from colonnade.parallel.plans import Partitions, close
-from colonnade.parallel.reading import Reading, parts_for
+from colonnade.parallel.reading import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from types import TracebackType
 
     from colonnade import Columns
-    from colonnade.parallel.cuts import Cuts
-    from colonnade.parallel.planning import Snapshot
-    from colonnade.types import Infinity
+    from colonnade.parallel.planning import Options
 
 T = TypeVar("T")
 
 
+@options_of(Request)
 async def read(
     table_or_query: str,
     dsn: str,
     *,
     connections: int = 2,
     parts: int | None = None,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
     ordered: bool = True,
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    connect_options: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
 ) -> Columns:
     """Read a table or query over several connections at the same time, as `Columns`.
 
@@ -52,35 +46,13 @@ async def read(
     error.
     """
     reading = Reading(
-        table_or_query,
-        dsn,
-        connections=connections,
-        ordered=ordered,
-        parts=parts_for(connections, parts),
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
+        table_or_query, dsn, connections=connections, parts=parts, ordered=ordered, **options
     )
     return await _outcome(reading, reading.run)
 
 
-async def plan(
-    table_or_query: str,
-    dsn: str,
-    *,
-    parts: int,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    connect_options: Mapping[str, Any] | None = None,
-) -> Plan:
+@options_of(Request)
+async def plan(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[Options]) -> Plan:
     """Split a table or a query into partitions that several workers can read at the same time.
 
     A text that is a name, such as `flights` or `public."Flights"`, is a table; any other is a query
@@ -108,18 +80,7 @@ async def plan(
     Raises InterfaceError if it cannot be split in this way, or if its rows may differ each time it
     runs (LIMIT, DISTINCT ON, `now()`, volatile functions), and the server's errors for the query.
     """
-    request = Request(
-        table_or_query,
-        dsn,
-        parts=parts,
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
-    )
+    request = Request(table_or_query, dsn, parts=parts, **options)
     planning = _Planning(request)
     return await _outcome(planning, planning.run)
 

@@ -12,40 +12,34 @@ columns that the computation uses.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from colonnade._columns.conversion.pandas import PandasFrames
-from colonnade.parallel.planning import plan
+from colonnade._words.signatures import options_of
+from colonnade.parallel.planning import Request, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
     from colonnade.columns import Decimals, Dtypes
-    from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Snapshot
+    from colonnade.parallel.planning import Options
     from colonnade.parallel.plans import Partitions
-    from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
 
 
+@options_of(Request)
 def read(
     table_or_query: str,
     dsn: str,
     *,
     parts: int,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
     dtypes: Dtypes = "nullable",
     decimals: Decimals | None = None,
-    connect_options: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """A `dask.dataframe.DataFrame` over a table or query, of `parts` partitions or fewer.
 
@@ -61,18 +55,7 @@ def read(
 
     Raises ImportError without Dask.
     """
-    made = plan(
-        table_or_query,
-        dsn,
-        parts=parts,
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
-    )
+    made = plan(table_or_query, dsn, parts=parts, **options)
     return from_plan(made, dtypes=dtypes, decimals=decimals)
 
 

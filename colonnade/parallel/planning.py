@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._driver.sql.table_names import derived, found_table, is_table
@@ -16,6 +16,7 @@ from colonnade._words.arguments import (
     check_values,
 )
 from colonnade._words.shown import class_name, shown
+from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.agreement import check_agreement
 from colonnade.parallel.cuts import (
@@ -42,33 +43,16 @@ _EXPORT = "export"
 _CUTS = ("quantile", "range")
 
 
-def plan(
-    table_or_query: str,
-    dsn: str,
-    *,
-    parts: int,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    connect_options: Mapping[str, Any] | None = None,
-) -> Plan:
-    """As `colonnade.parallel.plan`, without `await`."""
-    request = Request(
-        table_or_query,
-        dsn,
-        parts=parts,
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
-    )
-    return Plan(*request.plan(request.source.connect()))
+class Options(TypedDict, total=False):
+    """The options of all calls that make a plan; `Request` has their defaults."""
+
+    partition_by: str | None
+    cuts: Cuts
+    args: Sequence[object]
+    snapshot: Snapshot
+    schema: Any
+    infinity: Infinity
+    connect_options: Mapping[str, Any] | None
 
 
 class Request:
@@ -80,13 +64,13 @@ class Request:
         dsn: str,
         *,
         parts: int,
-        partition_by: str | None,
-        cuts: Cuts,
-        args: Sequence[object],
-        snapshot: Snapshot,
-        schema: Any,
-        infinity: Infinity,
-        connect_options: Mapping[str, Any] | None,
+        partition_by: str | None = None,
+        cuts: Cuts = "quantile",
+        args: Sequence[object] = (),
+        snapshot: Snapshot = "export",
+        schema: Any = None,
+        infinity: Infinity = "raise",
+        connect_options: Mapping[str, Any] | None = None,
     ) -> None:
         check_text("table_or_query", table_or_query)
         _check_dsn(dsn)
@@ -121,6 +105,13 @@ class Request:
             # This cancels a running query.
             close(connection)
             raise
+
+
+@options_of(Request)
+def plan(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[Options]) -> Plan:
+    """As `colonnade.parallel.plan`, without `await`."""
+    request = Request(table_or_query, dsn, parts=parts, **options)
+    return Plan(*request.plan(request.source.connect()))
 
 
 def _check_dsn(dsn: object) -> None:

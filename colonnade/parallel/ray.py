@@ -10,36 +10,24 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
-from colonnade.parallel.planning import plan
+from colonnade.parallel.planning import Request, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Snapshot
+    from colonnade.parallel.planning import Options
     from colonnade.parallel.plans import Partitions
-    from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
 
 
-def read(
-    table_or_query: str,
-    dsn: str,
-    *,
-    parts: int,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    connect_options: Mapping[str, Any] | None = None,
-) -> Any:
+@options_of(Request)
+def read(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[Options]) -> Any:
     """A `ray.data.Dataset` over a table or query, of `parts` read tasks or fewer.
 
     Workers connect to `dsn`, which they receive with any password in it. This process keeps the
@@ -52,18 +40,7 @@ def read(
 
     Raises InterfaceError for such a column, ImportError without Ray.
     """
-    made = plan(
-        table_or_query,
-        dsn,
-        parts=parts,
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
-    )
+    made = plan(table_or_query, dsn, parts=parts, **options)
     try:
         return from_plan(made)
     except BaseException:

@@ -4,42 +4,34 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from colonnade import Columns
 from colonnade._words.arguments import check_count, check_switch
+from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
 from colonnade.parallel.calls import TELL_AGAIN_SECONDS, Call, Stopped
 from colonnade.parallel.planning import Request
 from colonnade.parallel.plans import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from colonnade import sync
-    from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Snapshot
-    from colonnade.types import Infinity
+    from colonnade.parallel.planning import Options
 
 # Partitions per connection: a connection with small ones reads more of them.
 _PARTS_EACH = 2
 
 
+@options_of(Request)
 def read(
     table_or_query: str,
     dsn: str,
     *,
     connections: int = 2,
     parts: int | None = None,
-    partition_by: str | None = None,
-    cuts: Cuts = "quantile",
     ordered: bool = True,
-    args: Sequence[object] = (),
-    snapshot: Snapshot = "export",
-    schema: Any = None,
-    infinity: Infinity = "raise",
-    connect_options: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
 ) -> Columns:
     """As `colonnade.parallel.read`, without `await`.
 
@@ -47,26 +39,9 @@ def read(
     after all connections are closed. Raises the first error.
     """
     reading = Reading(
-        table_or_query,
-        dsn,
-        connections=connections,
-        ordered=ordered,
-        parts=parts_for(connections, parts),
-        partition_by=partition_by,
-        cuts=cuts,
-        args=args,
-        snapshot=snapshot,
-        schema=schema,
-        infinity=infinity,
-        connect_options=connect_options,
+        table_or_query, dsn, connections=connections, parts=parts, ordered=ordered, **options
     )
     return reading.run()
-
-
-def parts_for(connections: int, parts: int | None) -> int:
-    """The number of partitions for a number of connections."""
-    check_count("connections", connections)
-    return _PARTS_EACH * connections if parts is None else parts
 
 
 def _check_rows(found: Plan, rows: int) -> None:
@@ -83,12 +58,20 @@ class Reading(Call):
     """One call of `read`."""
 
     def __init__(
-        self, table_or_query: str, dsn: str, *, connections: int, ordered: bool, **options: Any
+        self,
+        table_or_query: str,
+        dsn: str,
+        *,
+        connections: int,
+        parts: int | None,
+        ordered: bool,
+        **options: Unpack[Options],
     ) -> None:
         check_count("connections", connections)
         check_switch("ordered", ordered)
         super().__init__()
-        self._request = Request(table_or_query, dsn, **options)
+        parts = _PARTS_EACH * connections if parts is None else parts
+        self._request = Request(table_or_query, dsn, parts=parts, **options)
         self._connections = connections
         self._ordered = ordered
         self._todo: queue.SimpleQueue[Partition] = queue.SimpleQueue()

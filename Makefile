@@ -158,6 +158,7 @@ format: $(BUILT) ## Format Rust and Python, fix what the linter can fix
 sync: $(BUILT) ## Generate error classes, the blocking API, tables of types, notices
 	@$(PY) -m tools.generate.sqlstates
 	@$(PY) -m tools.generate.unasync
+	@$(PY) -m tools.generate.homes
 	@$(PY) -m tools.generate.type_table
 	@$(PY) -m tools.generate.accepted_differences
 	@$(PY) -m tools.generate.notices
@@ -286,6 +287,7 @@ drift: $(BUILT)
 	@$(UV) lock --quiet --check
 	@$(PY) -m tools.generate.sqlstates --check
 	@$(PY) -m tools.generate.unasync --check
+	@$(PY) -m tools.generate.homes --check
 	@$(PY) -m tools.generate.type_table --check
 	@$(PY) -m tools.generate.accepted_differences --check
 	@$(PY) -m tools.generate.notices --check

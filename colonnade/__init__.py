@@ -28,7 +28,6 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
     from colonnade import (
         columns as columns,
         connection as connection,
@@ -117,43 +116,9 @@ __all__ = [
     "write_table",
 ]
 
-_MODULES = (
-    *("columns", "dbapi", "embedded", "errors", "frames", "observe", "parallel", "rkt", "rows"),
-    *("sync", "tracing", "types"),
-    # asyncpg's submodules; see `_asyncpg_names.SUBMODULES`.
-    *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
-    "transaction",
-)
-_HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of(
-    {
-        "colonnade._driver._async.column_stream": "ColumnStream",
-        "colonnade._driver._async.connect": "connect",
-        "colonnade._driver._async.connection": "Connection",
-        "colonnade._driver.listener.asyncio": "listen",
-        "colonnade._driver._async.pipeline": "Pipeline",
-        "colonnade._driver._async.pipeline_result": "PipelineResult",
-        "colonnade._driver._async.pool.pool": "Pool create_pool",
-        "colonnade._driver._async.result": "HeldResult Result",
-        "colonnade._asyncpg_names": "install_as_asyncpg",
-        "colonnade._driver.gather.costs": "QueryCosts",
-        "colonnade._driver.gather.gathered": "Gathered",
-        "colonnade._driver.gather.query": "Query",
-        "colonnade._driver.logged_query": "LoggedQuery",
-        "colonnade._driver.sql.named": "Named named",
-        "colonnade._driver.notifications.notification": "Notification NotificationGap",
-        "colonnade._driver.pool_core.stats": "PoolStats",
-        "colonnade.arrow_stream": "ArrowStream",
-        "colonnade.columns": "Columns",
-        "colonnade.frames": "read_sql write_table",
-        "colonnade.groups": "Groups PartialGroups",
-        "colonnade.types": "Attribute BitString Box Circle Line LineSegment Path Point Polygon"
-        " Range ServerVersion Type",
-    }
-)
-_load = _lazy_names.loader(__name__, _HOMES)
-
-
 if not TYPE_CHECKING:
+    _HOMES = _lazy_names.HOMES[__name__]
+    _load, _names, _ = _lazy_names.attach(__name__)
 
     def __getattr__(name: str) -> object:
         # The nearly 300 names of errors are listed in their own module only.
@@ -168,4 +133,4 @@ if not TYPE_CHECKING:
     def __dir__() -> list[str]:
         from colonnade import errors
 
-        return sorted({*globals(), *_HOMES, *errors.__all__})
+        return sorted({*_names(), *errors.__all__})

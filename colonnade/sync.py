@@ -12,7 +12,6 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
     from colonnade import errors, types
     from colonnade._core import Record
     from colonnade._driver._sync.column_stream import ColumnStream
@@ -62,35 +61,5 @@ __all__ = [
     "write_table",
 ]
 
-_HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_names.homes_of(
-    {
-        "colonnade._core": "Record",
-        "colonnade._driver.listener.threads": "listen",
-        "colonnade._driver.gather.costs": "QueryCosts",
-        "colonnade._driver.gather.gathered": "Gathered",
-        "colonnade._driver.gather.query": "Query",
-        "colonnade._driver.sql.named": "named",
-        "colonnade._driver.notifications.notification": "Notification NotificationGap",
-        "colonnade._driver.pool_core.stats": "PoolStats",
-        "colonnade._driver._sync.column_stream": "ColumnStream",
-        "colonnade._driver._sync.connect": "connect",
-        "colonnade._driver._sync.connection": "Connection",
-        "colonnade._driver._sync.cursor": "Cursor CursorFactory",
-        "colonnade._driver._sync.pipeline": "Pipeline",
-        "colonnade._driver._sync.pipeline_result": "PipelineResult",
-        "colonnade._driver._sync.pool.pool": "Pool create_pool",
-        "colonnade._driver._sync.pool.proxy": "PoolConnectionProxy",
-        "colonnade._driver._sync.prepared_statement": "PreparedStatement",
-        "colonnade._driver._sync.result": "HeldResult Result",
-        "colonnade._driver._sync.transaction": "Transaction",
-        "colonnade.columns": "Columns",
-        "colonnade.errors": "DecodeError EncodeError InterfaceError PostgresError",
-        "colonnade.frames": "read_sql write_table",
-    }
-)
-
 if not TYPE_CHECKING:
-    __getattr__ = _lazy_names.loader(__name__, _HOMES)
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+    __getattr__, __dir__, _ = _lazy_names.attach(__name__)

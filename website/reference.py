@@ -7,6 +7,8 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING
 
+from colonnade._words.homes import HOMES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
@@ -73,7 +75,7 @@ def pages() -> dict[str, str]:
 def public_names(module: ModuleType) -> list[str]:
     """Return a module's public names, modules excepted: these have pages of their own."""
     declared = getattr(module, "__all__", None) or _made_in(module)
-    reachable = getattr(module, "_HOMES", {}) if module.__name__ == "colonnade" else ()
+    reachable = HOMES["colonnade"] if module.__name__ == "colonnade" else ()
     names = sorted({*declared, *(name for name in reachable if not name.startswith("_"))})
     return [name for name in names if not inspect.ismodule(getattr(module, name))]
 

@@ -1,21 +1,27 @@
-"""Public names whose modules are imported at first use (PEP 562)."""
+"""Public names whose modules are imported at first use (PEP 562).
+
+A module with such names imports them for type checkers only; `make sync` writes from these imports
+where each name is made (`homes.py`).
+"""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
+from colonnade._words.homes import HOMES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
-def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a `__getattr__` for the module `face`.
+def attach(face: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of the module `face`.
 
-    `homes` maps each name to its module; a submodule, and a face's `sync`, map to themselves. A
-    name that was loaded becomes an ordinary attribute of `face`.
+    A name that was loaded becomes an ordinary attribute of `face`.
     """
+    homes = HOMES[face]
 
     def load(name: str) -> object:
         home = homes.get(name)
@@ -29,9 +35,7 @@ def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         setattr(sys.modules[face], name, value)
         return value
 
-    return load
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[face]), *homes})
 
-
-def homes_of(modules: Mapping[str, str]) -> dict[str, str]:
-    """Convert `{module: "names separated by spaces"}` to `{name: module}`."""
-    return {name: home for home, names in modules.items() for name in names.split()}
+    return load, names, sorted(homes)

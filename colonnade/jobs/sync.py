@@ -9,86 +9,38 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads.
-    from colonnade.jobs._sync.batch import Batch
-    from colonnade.jobs._sync.consumer import Consumer
-    from colonnade.jobs._sync.listing import list_queues
-    from colonnade.jobs._sync.migrating import migrate_queues, migration_ddl
+    from colonnade.jobs._sync.batch import Batch as Batch
+    from colonnade.jobs._sync.consumer import Consumer as Consumer
+    from colonnade.jobs._sync.listing import list_queues as list_queues
+    from colonnade.jobs._sync.migrating import (
+        migrate_queues as migrate_queues,
+        migration_ddl as migration_ddl,
+    )
     from colonnade.jobs._sync.opening import (
-        create_queue,
-        drop_queue,
-        grant_queue,
-        open_queue,
-        queue_ddl,
-        rights_ddl,
+        create_queue as create_queue,
+        drop_queue as drop_queue,
+        grant_queue as grant_queue,
+        open_queue as open_queue,
+        queue_ddl as queue_ddl,
+        rights_ddl as rights_ddl,
     )
-    from colonnade.jobs._sync.queue import Queue, get
+    from colonnade.jobs._sync.queue import Queue as Queue, get as get
     from colonnade.jobs.errors import (
-        BrokenConsumerError,
-        JobsError,
-        LeaseLostError,
-        PoolTooSmallError,
-        QueueDefinitionError,
-        QueueFullError,
+        BrokenConsumerError as BrokenConsumerError,
+        JobsError as JobsError,
+        LeaseLostError as LeaseLostError,
+        PoolTooSmallError as PoolTooSmallError,
+        QueueDefinitionError as QueueDefinitionError,
+        QueueFullError as QueueFullError,
     )
-    from colonnade.jobs.observing import add_observer, remove_observer
-    from colonnade.jobs.queue_info import QueueInfo
-    from colonnade.jobs.retry import Retry
-    from colonnade.jobs.stats import QueueStats
-    from colonnade.jobs.tracing import current_trace
+    from colonnade.jobs.observing import (
+        add_observer as add_observer,
+        remove_observer as remove_observer,
+    )
+    from colonnade.jobs.queue_info import QueueInfo as QueueInfo
+    from colonnade.jobs.retry import Retry as Retry
+    from colonnade.jobs.stats import QueueStats as QueueStats
+    from colonnade.jobs.tracing import current_trace as current_trace
 
-_HOMES = _lazy_names.homes_of(
-    {
-        "colonnade.jobs._sync.batch": "Batch",
-        "colonnade.jobs._sync.consumer": "Consumer",
-        "colonnade.jobs._sync.listing": "list_queues",
-        "colonnade.jobs._sync.migrating": "migrate_queues migration_ddl",
-        "colonnade.jobs._sync.opening": (
-            "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
-        ),
-        "colonnade.jobs._sync.queue": "Queue get",
-        "colonnade.jobs.errors": (
-            "BrokenConsumerError JobsError LeaseLostError PoolTooSmallError QueueDefinitionError"
-            " QueueFullError"
-        ),
-        "colonnade.jobs.observing": "add_observer remove_observer",
-        "colonnade.jobs.queue_info": "QueueInfo",
-        "colonnade.jobs.retry": "Retry",
-        "colonnade.jobs.stats": "QueueStats",
-        "colonnade.jobs.tracing": "current_trace",
-    }
-)
-
-__all__ = [
-    "Batch",
-    "BrokenConsumerError",
-    "Consumer",
-    "JobsError",
-    "LeaseLostError",
-    "PoolTooSmallError",
-    "Queue",
-    "QueueDefinitionError",
-    "QueueFullError",
-    "QueueInfo",
-    "QueueStats",
-    "Retry",
-    "add_observer",
-    "create_queue",
-    "current_trace",
-    "drop_queue",
-    "get",
-    "grant_queue",
-    "list_queues",
-    "migrate_queues",
-    "migration_ddl",
-    "open_queue",
-    "queue_ddl",
-    "remove_observer",
-    "rights_ddl",
-]
-
-__getattr__ = _lazy_names.loader(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _lazy_names.attach(__name__)

@@ -11,27 +11,14 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads.
-    from colonnade.serve import sync
-    from colonnade.serve._async.reading import read
-    from colonnade.serve.answer import Answer
-    from colonnade.serve.browser_module import READER_JS, reader_module
-    from colonnade.serve.table_response import TableResponse
+    from colonnade.serve import sync as sync
+    from colonnade.serve._async.reading import read as read
+    from colonnade.serve.answer import Answer as Answer
+    from colonnade.serve.browser_module import (
+        READER_JS as READER_JS,
+        reader_module as reader_module,
+    )
+    from colonnade.serve.table_response import TableResponse as TableResponse
 
-_HOMES = _lazy_names.homes_of(
-    {
-        "colonnade.serve.answer": "Answer",
-        "colonnade.serve.browser_module": "READER_JS reader_module",
-        "colonnade.serve._async.reading": "read",
-        "colonnade.serve.sync": "sync",
-        "colonnade.serve.table_response": "TableResponse",
-    }
-)
-
-__all__ = ["READER_JS", "Answer", "TableResponse", "read", "reader_module", "sync"]
-
-__getattr__ = _lazy_names.loader(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _lazy_names.attach(__name__)

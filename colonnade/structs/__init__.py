@@ -19,25 +19,10 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads.
-    from colonnade.structs.annotations import Ascii, Extra, Fixed
-    from colonnade.structs.base import Struct
-    from colonnade.structs.decorator import struct
-    from colonnade.structs.sql import create_sql
+    from colonnade.structs.annotations import Ascii as Ascii, Extra as Extra, Fixed as Fixed
+    from colonnade.structs.base import Struct as Struct
+    from colonnade.structs.decorator import struct as struct
+    from colonnade.structs.sql import create_sql as create_sql
 
-_HOMES = _lazy_names.homes_of(
-    {
-        "colonnade.structs.annotations": "Ascii Extra Fixed",
-        "colonnade.structs.decorator": "struct",
-        "colonnade.structs.sql": "create_sql",
-        "colonnade.structs.base": "Struct",
-    }
-)
-
-__all__ = ["Ascii", "Extra", "Fixed", "Struct", "create_sql", "struct"]
-
-__getattr__ = _lazy_names.loader(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _lazy_names.attach(__name__)

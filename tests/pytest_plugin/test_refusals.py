@@ -283,6 +283,7 @@ def test_pytest_starts_without_the_driver(project: Project) -> None:
                     "colonnade._core.structs",
                     "colonnade._core.watch",
                     "colonnade._words",
+                    "colonnade._words.homes",
                     "colonnade._words.lazy_names",
                     "colonnade._words.one_interpreter",
                     "colonnade.pytest_plugin",

@@ -10,83 +10,39 @@ from colonnade._words import lazy_names as _lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # Type checkers see here what `_HOMES` loads.
-    from colonnade.jobs.disque import sync
-    from colonnade.jobs.disque._async.client import Disque
+    from colonnade.jobs.disque import sync as sync
+    from colonnade.jobs.disque._async.client import Disque as Disque
     from colonnade.jobs.disque.errors import (
-        AlreadyAckedError,
-        AuthenticationError,
-        BadIdError,
-        ClosedError,
-        CommandTimeoutError,
-        ConnectionLostError,
-        DisqueError,
-        LeavingError,
-        LoadingError,
-        NoJobError,
-        NoNodeError,
-        NotReplicatedError,
-        OutOfMemoryError,
-        PartlyAddedError,
-        PausedError,
-        QueueFullError,
-        ReplyError,
-        ServerError,
-        TooLateError,
-        UnsupportedCommandError,
+        AlreadyAckedError as AlreadyAckedError,
+        AuthenticationError as AuthenticationError,
+        BadIdError as BadIdError,
+        ClosedError as ClosedError,
+        CommandTimeoutError as CommandTimeoutError,
+        ConnectionLostError as ConnectionLostError,
+        DisqueError as DisqueError,
+        LeavingError as LeavingError,
+        LoadingError as LoadingError,
+        NoJobError as NoJobError,
+        NoNodeError as NoNodeError,
+        NotReplicatedError as NotReplicatedError,
+        OutOfMemoryError as OutOfMemoryError,
+        PartlyAddedError as PartlyAddedError,
+        PausedError as PausedError,
+        QueueFullError as QueueFullError,
+        ReplyError as ReplyError,
+        ServerError as ServerError,
+        TooLateError as TooLateError,
+        UnsupportedCommandError as UnsupportedCommandError,
     )
-    from colonnade.jobs.disque.rolling_counter import RollingCounter
-    from colonnade.jobs.disque.values import Hello, Job, JobInfo, NodeInfo, Page, QueueStats
+    from colonnade.jobs.disque.rolling_counter import RollingCounter as RollingCounter
+    from colonnade.jobs.disque.values import (
+        Hello as Hello,
+        Job as Job,
+        JobInfo as JobInfo,
+        NodeInfo as NodeInfo,
+        Page as Page,
+        QueueStats as QueueStats,
+    )
 
-_HOMES = _lazy_names.homes_of(
-    {
-        "colonnade.jobs.disque._async.client": "Disque",
-        "colonnade.jobs.disque.errors": (
-            "AlreadyAckedError AuthenticationError BadIdError ClosedError CommandTimeoutError"
-            " ConnectionLostError DisqueError LeavingError LoadingError NoJobError NoNodeError"
-            " NotReplicatedError OutOfMemoryError PartlyAddedError PausedError QueueFullError"
-            " ReplyError ServerError TooLateError UnsupportedCommandError"
-        ),
-        "colonnade.jobs.disque.rolling_counter": "RollingCounter",
-        "colonnade.jobs.disque.values": "Hello Job JobInfo NodeInfo Page QueueStats",
-        "colonnade.jobs.disque.sync": "sync",
-    }
-)
-
-__all__ = [
-    "AlreadyAckedError",
-    "AuthenticationError",
-    "BadIdError",
-    "ClosedError",
-    "CommandTimeoutError",
-    "ConnectionLostError",
-    "Disque",
-    "DisqueError",
-    "Hello",
-    "Job",
-    "JobInfo",
-    "LeavingError",
-    "LoadingError",
-    "NoJobError",
-    "NoNodeError",
-    "NodeInfo",
-    "NotReplicatedError",
-    "OutOfMemoryError",
-    "Page",
-    "PartlyAddedError",
-    "PausedError",
-    "QueueFullError",
-    "QueueStats",
-    "ReplyError",
-    "RollingCounter",
-    "ServerError",
-    "TooLateError",
-    "UnsupportedCommandError",
-    "sync",
-]
-
-__getattr__ = _lazy_names.loader(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = _lazy_names.attach(__name__)

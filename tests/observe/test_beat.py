@@ -89,6 +89,15 @@ async def test_a_beat_starts_once(tmp_path: Path) -> None:
     assert "not started" in repr(beat)
 
 
+async def test_a_block_may_be_of_either_kind(tmp_path: Path) -> None:
+    with observe.Beat(tmp_path / "beat"):
+        assert names(tmp_path) == {"beat"}
+    monitor = observe.LoopMonitor()
+    async with observe.publish(monitor, path=tmp_path / "report.json"):
+        assert names(tmp_path) == {"report.json"}
+    assert names(tmp_path) == set()
+
+
 def test_a_beat_needs_a_running_loop(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="needs a running event loop"):
         observe.Beat(tmp_path / "beat").start()

@@ -7,15 +7,14 @@ import logging
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from colonnade._words.shown import shown
 from colonnade.observe.beat.beat_file import check_seconds, checked_path
 from colonnade.observe.beat.writers import open_outlet, remove_ended
+from colonnade.observe.running import Running
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from colonnade.observe.beat.writers import Outlet
 
 _PID = "{pid}"
@@ -27,7 +26,7 @@ _BEATS_MISSED = 5
 _log = logging.getLogger("colonnade.observe")
 
 
-class Beat:
+class Beat(Running):
     """Writes the time to a file from inside the running event loop, every `interval` seconds.
 
         async with observe.Beat("/run/app/{pid}.beat"):
@@ -146,18 +145,6 @@ class Beat:
 
     def _drop(self) -> None:
         self._outlet = self._loop = self._timer = self._last_ns = None
-
-    async def __aenter__(self) -> Self:
-        self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         state = f"{self.age:.1f} s old" if self.is_beating else "not started"

@@ -7,16 +7,16 @@ import inspect
 import logging
 import sys
 from collections import deque
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from colonnade._words import arguments
 from colonnade._words.shown import class_name, shown
 from colonnade.observe.loop.snapshot import LoopSnapshot, snapshot_of
 from colonnade.observe.loop.watched_loop import WatchedLoop
+from colonnade.observe.running import Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from colonnade.observe.loop.stall import Stall
 
@@ -26,7 +26,7 @@ _LONGEST_INTERVAL = 60.0
 _PATIENCE_SECONDS = 5.0
 
 
-class LoopMonitor:
+class LoopMonitor(Running):
     """Watches the event loop in which it is started, by a thread that needs no interpreter.
 
         async with observe.LoopMonitor() as monitor:
@@ -124,18 +124,6 @@ class LoopMonitor:
         if watched is None:
             raise RuntimeError("this monitor was never started: start() begins to watch a loop")
         return snapshot_of(watched.totals(), watched, _count_tasks(watched), since)
-
-    async def __aenter__(self) -> Self:
-        self.start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         state = "running" if self.is_running else "stopped" if self._watched else "not started"

@@ -16,7 +16,6 @@ from colonnade.jobs.observing import EVENTS, add_observer, remove_observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
 
     from colonnade.jobs import QueueStats
     from colonnade.jobs.observing import JobsEvent
@@ -89,12 +88,7 @@ class JobsMonitor:
         self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.stop()
 
     def __enter__(self) -> Self:
@@ -105,12 +99,7 @@ class JobsMonitor:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         """Stop; a count that still runs ends by itself."""
         remove_observer(self._note)
         thread, self._thread = self._thread, None

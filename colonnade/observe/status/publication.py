@@ -12,19 +12,19 @@ import stat
 import threading
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
 from colonnade._words.shown import class_name, shown
 from colonnade.observe.beat.beat_file import check_seconds, checked_path
 from colonnade.observe.metrics.pool_names import given_pools, name_of
+from colonnade.observe.running import Running
 from colonnade.observe.status.folder import made_folder, remove_old
 from colonnade.observe.status.report import STATEMENTS_MOST, Reporter
 from colonnade.observe.status.statement_times import StatementTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from types import TracebackType
 
     from colonnade.observe.loop.monitor import LoopMonitor
     from colonnade.observe.status.report import HasStats
@@ -68,7 +68,7 @@ def publish(
     )
 
 
-class Publication:
+class Publication(Running):
     """A report that is written again and again; made by `publish`."""
 
     def __init__(
@@ -176,18 +176,6 @@ class Publication:
             with contextlib.suppress(OSError):
                 new.unlink()
             raise
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         state = "not begun" if self._path is None else f"in {str(self._path)!r}"

@@ -20,8 +20,6 @@ from colonnade.observe.timeline.traced_tasks import TracedTasks
 from colonnade.observe.timeline.waits import explain_wait
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from colonnade.observe.timeline.lane import Lane
 
 # A shorter wait is not explained: reading why takes a few microseconds.
@@ -82,23 +80,13 @@ class trace:  # noqa: N801 - a context manager, called like a function
     def __enter__(self) -> Timeline:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     async def __aenter__(self) -> Timeline:
         return self.start()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         self.stop()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import enum
+import inspect
 import subprocess
 import sys
 import traceback
@@ -19,7 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
 import colonnade.dbapi
-from colonnade.sqlalchemy import column_types, fetch_columns, iter_columns
+import colonnade.sync
+from colonnade.sqlalchemy import column_types, dialect, fetch_columns, iter_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -331,6 +333,17 @@ def test_an_argument_in_a_url_is_checked(url: sa.URL, name: str, expected: str) 
     with pytest.raises(sa.exc.ArgumentError, match=f"{name} must be {expected}") as caught:
         sa.create_engine(given)
     assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_url_has_every_argument_that_is_no_word_of_a_dsn() -> None:
+    arguments = inspect.signature(colonnade.sync.connect).parameters.values()
+    plain = {
+        argument.name
+        for argument in arguments
+        if argument.annotation.startswith(("int", "float", "bool", "Literal"))
+    }
+    # The first has hosts' ports, and sslnegotiation is the word of the second.
+    assert plain - {"port", "direct_tls"} == dialect._ARGUMENTS.keys()
 
 
 @pytest.mark.parametrize("part", ["database", "username"])

@@ -45,12 +45,28 @@ def naming(word: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "title", ["Add a scalar type", "Add a method of `Connection`", "Add a format"]
+    "title",
+    [
+        "Add a scalar type",
+        "Add a method of `Connection`",
+        "Add a keyword of `connect`",
+        "Add a format",
+    ],
 )
 def test_what_a_recipe_names_is_there(title: str) -> None:
     named = paths(recipe(title))
     assert named
     assert {path for path in named if not (ROOT / path).exists()} == set()
+
+
+def test_a_keyword_of_connect_is_where_its_recipe_says() -> None:
+    steps = paths(recipe("Add a keyword of `connect`"))
+    sources = {
+        path
+        for path in naming("max_cacheable_statement_size") | naming("statement_bytes")
+        if path.startswith(("colonnade/", "crates/")) and "/_sync/" not in path
+    }
+    assert sources == {path for path in steps if path.endswith((".py", ".rs"))}
 
 
 def test_a_scalar_type_is_where_its_recipe_says() -> None:

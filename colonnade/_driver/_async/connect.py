@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     # async-only: end
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from colonnade._driver.connection_options import ConnectionOptions, Endpoint, Password
     from colonnade._driver.transport.asyncio import Transport
@@ -112,18 +112,14 @@ async def connect(
     # async-only: begin
     del loop  # Only the running loop is supported.
     # async-only: end
+    # The arguments by name, some of which `_OF_SESSION` lists.
+    given: dict[str, Any] = locals()
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
     words |= {"service": service, "servicefile": servicefile, "krbsrvname": krbsrvname}
     words |= {"passfile": passfile, "gsslib": gsslib, "target_session_attrs": target_session_attrs}
     words |= {"password": password} if isinstance(password, str) else {}
-    limits = _Limits(
-        _checked_amount("statement_cache_size", statement_cache_size),
-        _checked_seconds("max_cached_statement_lifetime", max_cached_statement_lifetime),
-        _checked_amount("max_cacheable_statement_size", max_cacheable_statement_size),
-        _checked_command_timeout(command_timeout),
-        _checked_switch("extension_types", extension_types),
-        _refuses_naive(naive_datetimes),
-    )
+    of_session = {word: check(name, given[name]) for name, (check, word) in _OF_SESSION.items()}
+    limits = _Limits(_checked_command_timeout(command_timeout), of_session)
     options = _resolved(dsn, words, server_settings, (ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class, row_factory)
     return await _Attempt(options, password, limits, classes).within(timeout)
@@ -144,12 +140,9 @@ def _resolved(
 class _Limits(NamedTuple):
     """The connection's limits."""
 
-    statement_cache_size: int
-    max_cached_statement_lifetime: float
-    max_cacheable_statement_size: int
     command_timeout: float | None
-    extension_types: bool
-    refuses_naive: bool
+    of_session: Mapping[str, Any]
+    """The arguments of `_core.Session`."""
 
 
 class _Classes(NamedTuple):
@@ -188,7 +181,7 @@ def _checked_switch(name: str, value: object) -> bool:
     return value
 
 
-def _refuses_naive(meaning: object) -> bool:
+def _refuses_naive(_: str, meaning: object) -> bool:
     if isinstance(meaning, str) and meaning in {"local", "refuse"}:
         return meaning == "refuse"
     raise InterfaceError(f'naive_datetimes must be "local" or "refuse", not {shown(meaning)}')
@@ -212,6 +205,16 @@ def _checked_command_timeout(timeout: object) -> float | None:
         msg = f"invalid command_timeout value: expected greater than 0 float (got {shown(timeout)})"
         raise ValueError(msg)
     return checked_timeout(timeout)
+
+
+# The options of `connect` that a session keeps: the check of each, and the session's name for it.
+_OF_SESSION: dict[str, tuple[Callable[[str, Any], object], str]] = {
+    "statement_cache_size": (_checked_amount, "statement_cache_size"),
+    "max_cached_statement_lifetime": (_checked_seconds, "statement_seconds"),
+    "max_cacheable_statement_size": (_checked_amount, "statement_bytes"),
+    "extension_types": (_checked_switch, "extension_values"),
+    "naive_datetimes": (_refuses_naive, "refuses_naive_moments"),
+}
 
 
 class _Attempt:
@@ -336,13 +339,7 @@ class _Attempt:
     async def _attempted(
         self, endpoint: Endpoint, password: str | None, policy: TlsPolicy
     ) -> Connection:
-        session = _core.Session(
-            self._limits.statement_cache_size,
-            statement_seconds=self._limits.max_cached_statement_lifetime,
-            statement_bytes=self._limits.max_cacheable_statement_size,
-            extension_values=self._limits.extension_types,
-            refuses_naive_moments=self._limits.refuses_naive,
-        )
+        session = _core.Session(**self._limits.of_session)
         self._is_tls, self._is_authenticated = policy.context is not None, False
         self._is_tls_made = False
         transport = await open_transport(session, endpoint.address, policy)

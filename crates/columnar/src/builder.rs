@@ -111,7 +111,7 @@ pub struct BatchBuilder {
     rows_before: u64,
     /// The schema of the last batch.
     schema: Option<SchemaRef>,
-    /// After an error the columns may differ in length, and are not used any more.
+    /// After an error the columns may differ in length, and are no longer used.
     failed: Option<DecodeError>,
 }
 

@@ -306,7 +306,7 @@ impl Types {
         self.now
     }
 
-    /// Whether what became known at a time may have been altered unseen since.
+    /// Whether a fact that became known at a time may have been altered unseen since.
     pub fn is_too_old(&self, at: Duration) -> bool {
         self.lifetime.is_some_and(|lifetime| self.now.saturating_sub(at) >= lifetime)
     }

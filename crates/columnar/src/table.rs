@@ -307,7 +307,7 @@ impl Column {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins the chunks if nobody has done it. Others who need the column wait.
+    /// Joins the chunks unless they are joined already. Other threads that need the column wait.
     fn whole(&self) -> Result<ArrayRef, ArrowError> {
         let mut parts = self.parts();
         let whole = match &*parts {

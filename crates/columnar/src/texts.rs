@@ -36,13 +36,13 @@ pub enum TextError {
         /// The PostgreSQL type.
         type_name: String,
     },
-    /// A value is none of the type.
+    /// A value does not belong to the type.
     Value {
         /// Name of the column.
         column: String,
         /// Its row in the batch.
         row: usize,
-        /// What is wrong with it.
+        /// The fault of the value.
         reason: EncodeError,
     },
     /// An error of Arrow's when the columns are put together.
@@ -103,7 +103,7 @@ pub fn in_copy(batch: &RecordBatch, columns: &[ResultColumn]) -> Result<RecordBa
 /// A part that no text can be made of stays as it is.
 ///
 /// # Errors
-/// A value that is none of its type.
+/// A value that does not belong to its type.
 pub fn in_json(
     batch: &RecordBatch,
     columns: &[ResultColumn],

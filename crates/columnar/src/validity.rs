@@ -80,7 +80,7 @@ impl Bits {
     }
 }
 
-/// Which rows of a column have a value.
+/// The rows of a column that have a value.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Validity {
     /// `None` until the first NULL; then one bit per row, 1 for a value.

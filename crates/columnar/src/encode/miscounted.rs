@@ -1,6 +1,6 @@
 //! Rows with another number of values than there are columns.
 
-/// What is wrong with a row of `values` values for the named columns.
+/// The message about a row of `values` values for the named columns.
 pub fn miscounted_row<'a>(
     row: u64,
     values: usize,

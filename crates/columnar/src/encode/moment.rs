@@ -85,7 +85,7 @@ impl Clock<16> for Span {
     }
 }
 
-/// From a unit that is `TIMES` of the target's, or `PARTS` of which are one of the target's.
+/// From a unit that is `TIMES` of the target's, or one `PARTS`th of the target's.
 struct Counted<C, const TIMES: i64, const PARTS: i64>(PhantomData<fn() -> C>);
 
 impl<N, C, const TIMES: i64, const PARTS: i64, const WIDTH: usize> Convert<N, WIDTH>

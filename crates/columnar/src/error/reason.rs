@@ -111,7 +111,7 @@ pub enum Reason {
         needed: DecimalDigits,
         /// Digits after the point in the column.
         column_scale: i32,
-        /// What fixed the column's scale.
+        /// The origin of the column's scale.
         fixed_by: FixedBy,
     },
     /// A `numeric` with more digits than its column has.
@@ -122,7 +122,7 @@ pub enum Reason {
         precision: u8,
         /// Digits after the point.
         column_scale: i32,
-        /// What fixed the precision and scale.
+        /// The origin of the precision and scale.
         fixed_by: FixedBy,
     },
     /// A `numeric` that, together with the column's scale, exceeds the 76 digits of a decimal256.
@@ -146,7 +146,7 @@ impl From<Misfit> for Reason {
     }
 }
 
-/// What fixed precision and scale of a decimal column.
+/// The origin of a decimal column's precision and scale.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FixedBy {
     /// The column's declaration, such as `numeric(10, 2)`.

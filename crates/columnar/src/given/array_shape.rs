@@ -9,7 +9,7 @@ use crate::value::{List, Value};
 /// The maximum number of dimensions of a PostgreSQL array.
 const DIMENSIONS_MOST: usize = 6;
 
-/// Which containers within an array are dimensions: that depends on the form of the elements.
+/// The containers within an array that are dimensions, which depends on the form of the elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Containers {
     /// Values are never sequences: every list, tuple or other container is a dimension.
@@ -61,7 +61,7 @@ pub enum ShapeError {
         /// That of its neighbours.
         expected: usize,
     },
-    /// What is at these indices is no container.
+    /// The object at these indices is no container.
     NoContainer(Vec<usize>),
     /// A container is at these indices.
     Container(Vec<usize>),

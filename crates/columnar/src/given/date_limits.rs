@@ -1,4 +1,4 @@
-//! Which dates, moments and intervals Python's `datetime` has.
+//! The dates, moments and intervals that Python's `datetime` can hold.
 
 use crate::calendar::{Civil, DAY_US, civil_from_days};
 use crate::value::Sign;
@@ -25,7 +25,7 @@ pub fn infinite_moment(days: i64, clock_us: i64) -> Option<Sign> {
     (clock_us == outermost).then_some(sign)
 }
 
-/// The year as `date` or `datetime` has it; an error is the text for one that it has not.
+/// The year as `date` or `datetime` has it; an error is the message for a year that they lack.
 #[inline]
 pub fn year_of_class(year: i64, class: &str) -> Result<i32, String> {
     match i32::try_from(year) {

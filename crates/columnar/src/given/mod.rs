@@ -1,5 +1,5 @@
 //! Values that callers give, before they are encoded: their shape, their place in a message, their
-//! units of time, and what is out of range.
+//! units of time, and their limits.
 
 mod array_shape;
 mod codec_parts;

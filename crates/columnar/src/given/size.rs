@@ -1,5 +1,5 @@
-//! What is too large for PostgreSQL, before it is copied: a buffer or a sequence may claim more
-//! than there is memory.
+//! Refuses values that are too large for PostgreSQL before they are copied: a buffer or a sequence
+//! may claim more than there is memory.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ const VALUE_BYTES_END: usize = 1 << 30;
 /// A value that is too large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooLarge {
-    /// It has so many bytes.
+    /// It has this many bytes.
     Bytes(usize),
-    /// It is an array of so many elements.
+    /// It is an array of this many elements.
     Elements(usize),
 }
 

@@ -92,7 +92,7 @@ pub enum TimeError {
         time: Time,
         /// The unit.
         unit: Unit,
-        /// What to do about it, or why nobody can tell.
+        /// The remedy, or the reason why nobody can tell.
         remedy: &'static str,
     },
     /// It exceeds the 32 bits of an interval's months or days.

@@ -1,5 +1,5 @@
-//! What is known here of the equality and the order of a type's values, and of their sums: the
-//! rules by which rows can be grouped and aggregated without the server.
+//! The equality, the order and the sums of a type's values, as far as they are known here: the
+//! rules that group and aggregate rows without the server.
 
 use super::{Kind, Shape, Type};
 
@@ -25,8 +25,7 @@ impl Kind {
 }
 
 impl Type {
-    /// The name of a part of the type, or of the type itself, of which it is not known which values
-    /// are equal.
+    /// The name of a part of the type, or of the type itself, whose equality is not known.
     pub fn part_without_equality(&self) -> Option<&str> {
         self.part_that(&Self::lacks_equality)
     }

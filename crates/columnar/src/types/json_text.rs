@@ -1,4 +1,4 @@
-//! What JSON makes of the text of a value, as PostgreSQL's `to_json` does.
+//! The form of a value's text in JSON, as PostgreSQL's `to_json` writes it.
 
 use super::tree::{Shape, Type};
 use super::{Kind, PgType};

@@ -1,4 +1,4 @@
-//! What a type is called: its kind, and its name in SQL.
+//! The names of a type: of its kind, and in SQL.
 
 use super::{Shape, Type};
 

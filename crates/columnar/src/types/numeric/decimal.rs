@@ -25,7 +25,7 @@ pub(super) struct DecimalBuilder {
     precision: u8,
     /// 0 to `precision`.
     scale: u8,
-    /// What fixed precision and scale; `None` while they grow with the values.
+    /// The origin of precision and scale; `None` while they grow with the values.
     fixed_by: Option<FixedBy>,
     infinity: Infinity,
     /// Whether the first batch reserves digits for later ones.

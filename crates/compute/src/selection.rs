@@ -15,7 +15,7 @@ pub use positions::{PositionError, row_at, rows_at, rows_at_array};
 
 /// The rows where the mask is true; NULL is not. The mask has a value for each row.
 ///
-/// A chunk of which all rows are chosen is shared. Chunks without a chosen row are left out, except
+/// A chunk is shared if all its rows are chosen. Chunks without a chosen row are left out, except
 /// the first one if all are.
 ///
 /// # Errors

@@ -63,7 +63,7 @@ impl Aggregate {
         Self::ALL.into_iter().find(|aggregate| aggregate.name() == name)
     }
 
-    /// Whether values of an Arrow type can be aggregated so, as far as the Arrow type says it.
+    /// Whether values of an Arrow type have this aggregate, as far as the Arrow type tells.
     pub fn takes(self, data_type: &DataType) -> bool {
         use DataType::{Decimal128, Decimal256, Duration, Interval};
         let is_number = data_type.is_numeric();

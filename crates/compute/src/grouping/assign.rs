@@ -19,7 +19,7 @@ use hashbrown::hash_table::Entry;
 use super::texts::ShortTexts;
 use super::{DROPPED, Groups, Nulls, number, radix};
 
-/// The fewest rows of which a sample is taken.
+/// With fewer rows, no sample is taken.
 const SAMPLED_ROWS_LEAST: usize = 1 << 15;
 
 /// The keys in a sample.

@@ -1,4 +1,4 @@
-//! What can go wrong while rows are grouped.
+//! The errors of grouping.
 
 use std::fmt;
 

@@ -243,7 +243,7 @@ fn rows(array: &ArrayRef) -> Result<Keys, GroupError> {
 }
 
 impl Keys {
-    /// The keys as unsigned integers of 64 bits, if they have no more.
+    /// The keys as unsigned integers of 64 bits, if they fit.
     pub(super) fn narrow(&self) -> Option<Cow<'_, [u64]>> {
         match self {
             Self::Small(keys) => {

@@ -44,7 +44,7 @@ pub use self::pending::PendingGroups;
 /// The number of a row that belongs to no group.
 pub const DROPPED: u32 = u32::MAX;
 
-/// What becomes of rows with a NULL key.
+/// The fate of rows with a NULL key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nulls {
     /// NULL is a key like others, as in SQL.

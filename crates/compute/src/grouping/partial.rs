@@ -1,4 +1,4 @@
-//! Groups of a stream of batches. What is kept grows with the number of groups; only for
+//! Groups of a stream of batches. Their memory grows with the number of groups; only for
 //! [`Aggregate::Distinct`], it grows with the number of different pairs of a group and a value.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Partial {
         Self { rules, order, nulls, concat, keys: None, running }
     }
 
-    /// What joins its arrays.
+    /// The function that joins its arrays.
     pub(super) fn concat(&self) -> Concat {
         self.concat
     }
@@ -127,7 +127,7 @@ impl Partial {
 }
 
 impl Running {
-    /// Adds rows, of which the first `known` of `groups` are the groups so far.
+    /// Adds rows. The first `known` of `groups` are the groups so far.
     fn add(
         &mut self,
         asked: Asked,

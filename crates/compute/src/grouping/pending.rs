@@ -21,7 +21,7 @@ impl PendingGroups {
         Self { partial, pending: Vec::new(), pending_rows: 0 }
     }
 
-    /// Adds a batch of so many rows: its keys, and a column for each result. Returns whether it is
+    /// Adds a batch of `rows` rows: its keys, and a column for each result. Returns whether it is
     /// time to [`flush`](Self::flush).
     pub fn add(&mut self, rows: usize, keys: Vec<ArrayRef>, values: Vec<ArrayRef>) -> bool {
         self.pending_rows += rows;

@@ -17,7 +17,7 @@ pub(super) fn assign<K: Key>(keys: &[K], valid: Option<&NullBuffer>, nulls: Null
     let parts = Parts::of(keys, valid);
     // A number for each partitioned row, of its group in order of the parts.
     let mut numbers: Vec<u32> = Vec::with_capacity(parts.keys.len());
-    // For each row: one more than the number of the group of which it is the first.
+    // For each row that begins a group: the group's number plus one.
     let mut marks = vec![0_u32; keys.len()];
     let mut groups = 0_u32;
     let mut table = Hashed::with_capacity(PART_ROWS);

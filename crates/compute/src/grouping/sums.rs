@@ -70,8 +70,8 @@ impl Sums {
         Some(Self { totals, counts, seen: None, data_type: data_type.clone() })
     }
 
-    /// Adds the values of some rows, of which `groups` is the number of groups so far. A group
-    /// that is new since the last call has at least one row among them.
+    /// Adds the values of some rows; `groups` is the number of groups so far. A group that is new
+    /// since the last call has at least one row among them.
     pub(super) fn add(
         &mut self,
         values: &ArrayRef,

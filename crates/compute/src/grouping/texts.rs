@@ -67,8 +67,8 @@ fn span(data: &[u8], begin: usize, end: usize) -> (&[u8], usize) {
     (data.get(begin..).unwrap_or_default(), end - begin)
 }
 
-// Both read a whole word, where the data do not end before, and cut off what follows the text: that
-// is several times as fast as copying so few bytes.
+// Both read a whole word, where the data do not end before, and cut off the bytes behind the text:
+// that is several times as fast as copying so few bytes.
 
 #[inline]
 fn narrow(rest: &[u8], length: usize) -> u64 {

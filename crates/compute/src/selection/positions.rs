@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// The reason why a position is none.
+/// The reason why a position is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PositionError {
     /// There is no such row.

@@ -47,7 +47,7 @@ impl Cells {
         out.push(b'"');
     }
 
-    /// Makes a cell of what was appended since `start`.
+    /// Makes a cell of the bytes appended since `start`.
     pub(crate) fn enclose(&self, start: usize, out: &mut Vec<u8>) {
         let text = out.split_off(start);
         self.text(&text, out);

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use crate::values::{self, Numbers, member_name};
 use crate::{Encoder, Ending, check_schema, no_batch};
 
-/// A part has about so many bytes: it stays in the processor's cache until it is copied.
+/// A part has about this many bytes: it stays in the processor's cache until it is copied.
 const PART_BYTES: usize = 128 << 10;
 /// The most rows that are written at once, and those of a column's first step.
 const ROWS_MAX: usize = 8192;
@@ -68,9 +68,9 @@ struct Document {
     rows: usize,
     /// The current column, of the schema's; those before it are dropped.
     column: usize,
-    /// What comes next of it.
+    /// The next piece of it.
     next: Next,
-    /// How many rows of it are about a part.
+    /// How many of its rows make about one part.
     step: usize,
     /// The bytes of the last part.
     part_bytes: usize,

@@ -40,7 +40,7 @@ pub trait Encoder: Send {
         Err(ArrowError::InvalidArgumentError("the format has no lines".to_owned()))
     }
 
-    /// What each file begins with, once there was a batch.
+    /// The beginning of each file, once there was a batch.
     fn head(&self) -> Vec<u8> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Formats whose rows are text with a line break at the end: what NDJSON and CSV share.
+//! Formats whose rows are text with a line break at the end: the shared part of NDJSON and CSV.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub trait LineFormat: Send {
         ends: &mut Vec<usize>,
     ) -> Result<(), ArrowError>;
 
-    /// The text after so many rows.
+    /// The text after `rows` rows.
     fn tail(&self, rows: usize) -> Vec<u8>;
 }
 
@@ -69,14 +69,14 @@ impl Lines {
         self.text.get(place).unwrap_or_default()
     }
 
-    /// How many rows, from the first on, have at most so many bytes together.
+    /// The number of rows, from the first on, that have at most `bytes_most` bytes together.
     pub fn fitting(&self, bytes_most: usize) -> usize {
         let most = self.end_of(self.rows.start).saturating_add(bytes_most);
         let ends = self.ends.get(self.rows.clone()).unwrap_or_default();
         ends.partition_point(|end| *end <= most)
     }
 
-    /// Where the first so many rows of the whole text end.
+    /// Where the first `rows` rows of the whole text end.
     fn end_of(&self, rows: usize) -> usize {
         let last = rows.checked_sub(1).and_then(|last| self.ends.get(last));
         last.copied().unwrap_or(0)

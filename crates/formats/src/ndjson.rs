@@ -67,7 +67,7 @@ impl LineFormat for Ndjson {
     }
 }
 
-/// What is before each column's value: a comma or a brace, and its name.
+/// The bytes before each column's value: a comma or a brace, and its name.
 fn before_values(schema: &SchemaRef) -> Vec<Vec<u8>> {
     let names = schema.fields().iter().map(|field| member_name(field.name()));
     let before = names.enumerate().map(|(place, name)| {

@@ -7,7 +7,7 @@ use arrow_schema::ArrowError;
 
 use crate::Ending;
 
-/// What was not asked for yet of a file's bytes: buffers, and then an ending.
+/// The rest of a file's bytes: buffers, and then an ending.
 pub struct Pieces {
     buffers: VecDeque<Buffer>,
     ending: Option<Ending>,
@@ -19,7 +19,7 @@ impl Pieces {
         Self { buffers: buffers.into(), ending }
     }
 
-    /// The next buffers, of at most so many bytes; none at the end.
+    /// The next buffers, of at most this many bytes; none at the end.
     ///
     /// # Errors
     /// Those of the ending.

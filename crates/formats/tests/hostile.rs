@@ -235,7 +235,7 @@ fn a_table_larger_than_its_reader_wants() {
     }
 }
 
-/// The stream with so many bytes more in the metadata of each message.
+/// The stream with this many bytes more in the metadata of each message.
 fn with_more_metadata(bytes: &[u8], more: usize) -> Vec<u8> {
     let starts = messages(bytes);
     let mut changed = Vec::new();

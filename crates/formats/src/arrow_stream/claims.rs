@@ -5,7 +5,7 @@ use std::fmt::Display;
 use arrow_ipc::{Message, RecordBatch, root_as_message_with_opts};
 use flatbuffers::VerifierOptions;
 
-/// What the buffers of one message may decompress to: arrow-rs reserves what they claim.
+/// The bytes that the buffers of one message may decompress to: arrow-rs reserves the claimed size.
 const DECOMPRESSED_BYTES_MAX: u64 = 1 << 31;
 /// The rows that one message may claim: columns of nulls alone need no bytes for them.
 const ROWS_MAX: i64 = 1 << 31;

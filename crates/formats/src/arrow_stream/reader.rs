@@ -16,9 +16,9 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 const PREFIX_BYTES: usize = 8;
 /// A schema of PostgreSQL's 1,600 columns takes some hundred kilobytes.
 const METADATA_BYTES_MAX: usize = 1 << 26;
-/// What a message's own claim reserves at once; more memory follows as the bytes arrive.
+/// The most that a message's own claim reserves at once; more memory follows as the bytes arrive.
 const RESERVED_BYTES_MAX: usize = 1 << 24;
-/// What the objects take that are made of a message, and of each column and part of a column in it.
+/// The memory of the objects made from a message, and from each column and part of a column in it.
 /// A batch of no bytes has them, too.
 const MESSAGE_PRICE: u64 = 512;
 const COLUMN_PRICE: u64 = 256;
@@ -48,7 +48,7 @@ fn invalid(reason: impl fmt::Display) -> Fault {
     Fault::Invalid(format!("the bytes are not a valid Arrow stream: {reason}"))
 }
 
-/// What the bytes of the current message are enough for.
+/// The part of the current message that is arriving.
 #[derive(Clone, Copy)]
 enum Part {
     Prefix,
@@ -67,12 +67,12 @@ pub struct StreamReader {
     part: Part,
     wanted: usize,
     counts: Counts,
-    /// What the end mark says, once it was read.
+    /// The counts of the end mark, once it was read.
     marked: Option<Counts>,
     is_at_end: bool,
     /// The most memory that the table may take.
     bytes_max: u64,
-    /// What it takes so far.
+    /// The memory that it takes so far.
     bytes: u64,
 }
 
@@ -244,7 +244,7 @@ impl StreamReader {
         Ok(None)
     }
 
-    /// Counts what the table takes more; an error if that is too much.
+    /// Counts `more` bytes for the table; an error if that is too much.
     fn count(&mut self, more: u64) -> Result<(), Fault> {
         self.check_room(more)?;
         self.bytes = self.bytes.saturating_add(more);

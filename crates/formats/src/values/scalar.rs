@@ -62,7 +62,7 @@ impl<'a, A: ArrayAccessor<Item = &'a str>> Values for Json<A> {
     }
 }
 
-/// Text that is a number, or a word for what is none.
+/// Text that is a number, or a word such as NaN.
 pub(super) struct Numerals<A>(pub(super) A);
 
 impl<'a, A: ArrayAccessor<Item = &'a str>> Values for Numerals<A> {

@@ -27,7 +27,7 @@ const RELEASED_BYTES: usize = 1024 * 1024;
 /// Mappings are aligned to pages; no block of our crates asks for more.
 const PAGE_ALIGN: usize = 4096;
 
-/// The allocator: blocks of their own pages for what is large, the system's for all else.
+/// The allocator: large blocks have pages of their own, the system's allocator makes all others.
 pub struct ColumnMemory;
 
 #[inline]
@@ -127,8 +127,8 @@ impl ColumnMemory {
         if !remapped.is_null() {
             return remapped;
         }
-        // The kernel remaps no block of which a part has huge pages. As a block that grows, the
-        // next one has none.
+        // The kernel does not remap a block if a part of it has huge pages. As a block that grows,
+        // the next one has none.
         let new_block = map(new_layout.size());
         // SAFETY: by the caller's contract; the new block is distinct.
         unsafe { self.moved(block, layout, new_block, new_layout.size()) }

@@ -91,7 +91,7 @@ fn the_bytes_stay_when_a_block_crosses_the_limit() {
     for size in [LARGE_BYTES, 3 * LARGE_BYTES, 9 << 20, LARGE_BYTES + 1, 500, LARGE_BYTES] {
         kept = kept.min(size);
         block.resize(size);
-        // What is new was not written, so only the kept part is read.
+        // The new part was not written, so only the kept part is read.
         // SAFETY: the block has at least this size, and its beginning was written.
         let bytes = unsafe { std::slice::from_raw_parts(block.pointer, kept) };
         assert!(has_pattern(bytes), "{size} bytes");

@@ -21,7 +21,7 @@ const PLUS: &str = "SCRAM-SHA-256-PLUS";
 const PLAIN: &str = "SCRAM-SHA-256";
 const CERTIFICATE_HASH: &[u8] = b"\x01\x02hash of the certificate";
 
-/// What the client should choose: the mechanism, the GS2 header and the channel binding data.
+/// The client's correct choice: the mechanism, the GS2 header and the channel binding data.
 type Expected<'a> = (&'a str, &'a str, &'a [u8]);
 
 fn policy(require_auth: &str, channel_binding: &str) -> AuthPolicy {
@@ -54,7 +54,7 @@ fn refusal(auth: &mut Authenticator, body: &[u8]) -> AuthError {
     match step(auth, body) {
         Err(Error::Auth(error)) => {
             assert!(!error.to_string().contains(PASSWORD));
-            // Whatever comes next, the exchange is over.
+            // The exchange is over: every further message is refused.
             let again = auth.respond(&Message::AuthenticationOk, &mut Vec::new());
             let message = "AuthenticationOk";
             assert_eq!(again, Err(AuthError::OutOfTurn { message }.into()));

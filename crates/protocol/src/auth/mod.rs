@@ -84,7 +84,7 @@ enum State {
 
 impl Authenticator {
     /// Prepares to authenticate `user`. An empty password counts as none. Its bytes go as they are,
-    /// in whatever encoding the role has got its password.
+    /// in the encoding in which the role was given its password.
     pub fn new(
         user: &str,
         password: Option<&[u8]>,

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use crate::error::LocalError;
 
-/// What a server must ask for and prove before it is trusted.
+/// The methods and proofs that a client demands of a server before it trusts it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AuthPolicy {
-    /// Which methods the server may ask for.
+    /// The methods that the server may ask for.
     pub require_auth: RequireAuth,
     /// Whether SCRAM must be bound to the TLS connection.
     pub channel_binding: ChannelBindingPolicy,

@@ -20,7 +20,7 @@ pub use remote::{Fault, RemoteError, RowFault};
 pub enum Error {
     /// The caller asked for something that the protocol cannot carry. Nothing was sent.
     Local(LocalError),
-    /// The server broke the protocol. The connection cannot be trusted any more.
+    /// The server broke the protocol. The connection can no longer be trusted.
     Remote(RemoteError),
     /// The client refused to authenticate, or refused the server's proof.
     Auth(AuthError),

@@ -84,7 +84,7 @@ fn class_of(error: &Error) -> &'static str {
     }
 }
 
-/// Marks an error of which the driver may hope that a new description of the statement ends it.
+/// Marks an error that a new description of the statement may end.
 fn outdated(py: Python<'_>, error: PyErr) -> PyErr {
     match error.value(py).setattr("is_outdated", true) {
         Ok(()) => error,

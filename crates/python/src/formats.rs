@@ -75,14 +75,14 @@ fn exception_of_encoder(error: ArrowError) -> PyErr {
     }
 }
 
-/// What the columns become before they are written.
+/// The form of the columns' values in the file.
 #[derive(Clone, Copy)]
 enum Values {
     /// The Arrow values.
     Stored,
-    /// Those of `to_json`.
+    /// The values of `to_json`.
     Json,
-    /// Those of COPY.
+    /// The values of COPY.
     Copy,
 }
 
@@ -185,7 +185,7 @@ impl Encoder {
         lines.map(Lines::from).map_err(exception_of_encoder)
     }
 
-    /// What each file begins with, once there was a batch.
+    /// The beginning of each file, once there was a batch.
     fn head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &locked(&self.inner).head())
     }

@@ -54,7 +54,7 @@ impl HeldSink {
     pub(crate) fn rows(&mut self, rows: DataRows<'_>) -> Result<(), SinkError> {
         self.rows.push(&rows);
         match self.made.as_mut().map_or(Ok(()), |sink| sink.rows(rows)) {
-            // The caller may claim columns, whose options say what becomes of such a value.
+            // The caller may claim columns, whose options rule over such a value.
             Err(SinkError::Foreign(error)) if is_unfit(error.as_ref()) => {
                 self.made = None;
                 Ok(())

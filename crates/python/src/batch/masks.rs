@@ -37,13 +37,13 @@ fn booleans(object: &Bound<'_, PyAny>) -> PyResult<BooleanArray> {
     }
 }
 
-/// What chooses rows, by the way in which it is read.
+/// A mask, by the way in which it is read.
 pub(super) enum Given<'py> {
     NumPy(Bound<'py, PyAny>),
     /// A masked array of NumPy's.
     Masked(Bound<'py, PyAny>),
     Arrow(ArrayRef),
-    /// Those of a list or tuple.
+    /// The items of a list or tuple.
     Items(Box<dyn Iterator<Item = Bound<'py, PyAny>> + 'py>),
     Other,
 }

@@ -1,4 +1,4 @@
-//! What COPY sends: records, columns, Arrow data.
+//! The data that COPY sends: records, columns, Arrow data.
 
 pub(crate) mod column;
 pub(crate) mod records;

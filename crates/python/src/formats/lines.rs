@@ -39,7 +39,7 @@ impl Lines {
         PyBytes::new(py, self.inner.text())
     }
 
-    /// How many rows, from the first on, have at most so many bytes together.
+    /// The number of rows, from the first on, that have at most `bytes_max` bytes together.
     fn fitting(&self, bytes_max: i64) -> usize {
         // A file may be past its size already.
         usize::try_from(bytes_max).map_or(0, |most| self.inner.fitting(most))

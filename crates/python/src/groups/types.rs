@@ -1,4 +1,4 @@
-//! What PostgreSQL's types say about keys and aggregates, as errors.
+//! Refuses keys and aggregates that a column's PostgreSQL type does not have.
 
 use colonnade_columnar::{Comparison, ResultColumn, Shape, Type};
 use colonnade_compute::grouping::{Aggregate, KeyRule};

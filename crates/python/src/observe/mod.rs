@@ -1,4 +1,4 @@
-//! What `colonnade.observe` measures with.
+//! The instruments of `colonnade.observe`.
 
 pub(crate) mod lanes;
 #[cfg(target_os = "linux")]

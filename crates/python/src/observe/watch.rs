@@ -38,7 +38,7 @@ impl DurationHistogram {
         self.inner.mean().as_secs_f64()
     }
 
-    /// The duration that so many per cent of all do not exceed; 0 without any.
+    /// The duration that this many per cent of all do not exceed; 0 without any.
     fn percentile(&self, percent: f64) -> PyResult<f64> {
         if !(0.0..=100.0).contains(&percent) {
             return Err(PyValueError::new_err(format!(
@@ -66,7 +66,7 @@ impl DurationHistogram {
     }
 }
 
-/// What was counted during a stall. All times are in seconds.
+/// The counters of a stall. All times are in seconds.
 #[pyclass(frozen, get_all, module = "colonnade._core.watch")]
 struct Evidence {
     lag: f64,
@@ -117,7 +117,7 @@ impl From<colonnade_watch::Evidence> for Evidence {
     }
 }
 
-/// What a watch has counted since it began. All times are in seconds.
+/// The counters of a watch since it began. All times are in seconds.
 #[pyclass(frozen, get_all, module = "colonnade._core.watch")]
 struct Totals {
     wall: f64,
@@ -194,9 +194,9 @@ impl TimedSelect {
 
 /// The watch of one event loop, made and started in the loop's thread.
 ///
-/// `see(is_over, holder)` is called in the watchdog's thread, and returns what is to be seen of a
-/// stall, None if the loop does not run, or False if it never will again. `holder` is the native id
-/// of the thread that probably holds the interpreter.
+/// `see(is_over, holder)` is called in the watchdog's thread, and returns the stack of a stall,
+/// None if the loop does not run, or False if it never will again. `holder` is the native id of
+/// the thread that probably holds the interpreter.
 #[pyclass(frozen, module = "colonnade._core.watch")]
 struct LoopWatch {
     watch: Arc<Watch>,
@@ -230,7 +230,7 @@ impl LoopWatch {
 
     /// A callback of `gc.callbacks`.
     fn collector(&self, phase: &str, info: &Bound<'_, PyAny>) {
-        // What the collector has found is not asked for.
+        // The collector's findings are of no interest here.
         let _ = info;
         if phase == "start" {
             self.watch.begin_pause();
@@ -256,8 +256,8 @@ impl LoopWatch {
         Ok(())
     }
 
-    /// Waits for the next stall that is over: its cause, seconds, seconds since its end, what was
-    /// counted, and the stacks. None once the watchdog has ended. For one thread at a time.
+    /// Waits for the next stall that is over: its cause, seconds, seconds since its end, the
+    /// counters, and the stacks. None once the watchdog has ended. For one thread at a time.
     fn next_stall(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
         let stall = py.detach(|| {
             let stalls = locked(&self.stalls);
@@ -281,7 +281,7 @@ impl LoopWatch {
         }
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     fn totals(&self, py: Python<'_>) -> PyResult<Totals> {
         Totals::of(py, self.watch.totals())
     }

@@ -221,7 +221,7 @@ fn push_as_text(
     Err(Refusal::because("the server accepts the type as text only: give the value as str"))
 }
 
-/// The text of a value, for whatever type the server has inferred by now.
+/// The text of a value, for any type that the server has inferred by now.
 fn push_printed(
     encoded: &mut EncodedParams,
     pg_type: &Type,

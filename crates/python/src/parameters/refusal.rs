@@ -101,7 +101,7 @@ impl Refusal {
         error
     }
 
-    /// What helps if several values are given for one, as `IN ($1)` invites to.
+    /// Advice for a caller who gives several values for one, as `IN ($1)` invites to.
     fn advice(
         &self,
         py: Python<'_>,

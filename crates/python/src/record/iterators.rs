@@ -21,7 +21,7 @@ struct RawIterator {
     base: ffi::PyObject,
     /// An owned reference.
     record: Object,
-    /// The number of values returned so far; atomic, for threads may share an iterator.
+    /// The number of values returned so far; atomic, because threads may share an iterator.
     position: AtomicUsize,
 }
 

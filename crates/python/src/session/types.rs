@@ -58,7 +58,7 @@ impl Session {
         self.change(py, |core| core.forget_statement(&statement.statement))
     }
 
-    /// Numbers that change with each event that ends what is known about tables and types.
+    /// Numbers that change with each event that outdates the knowledge of tables and types.
     #[getter]
     fn place(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         Ok(self.lock(py)?.core.place())

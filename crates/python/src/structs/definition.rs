@@ -1,4 +1,4 @@
-//! What a class of structs consists of.
+//! The definition of a class of structs: its fields, and how they are read and written.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Definition {
     /// Interned, so that keyword arguments are found fast.
     names: Vec<Py<PyString>>,
     has_default: Vec<bool>,
-    /// Names of arguments that are no fields.
+    /// Names of arguments that are not fields.
     extras: Vec<String>,
     pub(super) name: String,
     class: PyOnceLock<Py<PyType>>,
@@ -275,7 +275,7 @@ impl Opener {
         Self(definition)
     }
 
-    /// An instance over these bytes. Other buffers than `bytes` are copied, for they may change.
+    /// An instance over these bytes. Other buffers than `bytes` may change, so they are copied.
     #[pyo3(signature = (data, /))]
     fn __call__<'py>(&self, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let definition = self.0.bind(data.py());

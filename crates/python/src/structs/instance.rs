@@ -18,7 +18,7 @@ use super::from_value;
 pub(crate) struct Instance {
     pub(super) definition: Py<Definition>,
     pub(super) bytes: Py<PyBytes>,
-    /// What the check of the bytes has found out.
+    /// The result of the check of the bytes: see `Blob::parts`.
     pub(super) parts: (usize, usize),
 }
 

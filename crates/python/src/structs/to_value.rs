@@ -18,7 +18,7 @@ use crate::values::{numbers, times};
 
 /// Why an object is no value of a field.
 pub(super) enum Refusal {
-    /// It has a wrong class; with what the field takes.
+    /// It has a wrong class; with the classes that the field takes.
     Class(String),
     /// It has the right class, and cannot be stored; with the reason.
     Value(String),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-/// The types of the databases that the connections of a pool meet, by what each server tells of
-/// itself.
+/// The types of the databases that the connections of a pool meet, by each server's own identity.
 #[pyclass(frozen, module = "colonnade._core")]
 #[derive(Default)]
 pub(crate) struct Catalogs(pub(crate) Arc<colonnade_columnar::Catalogs>);

@@ -1,4 +1,4 @@
-//! Which objects are numbers.
+//! Tells which objects are numbers.
 
 use pyo3::intern;
 use pyo3::prelude::*;

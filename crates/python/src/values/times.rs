@@ -1,8 +1,9 @@
 //! Moments and durations of Python, NumPy, pandas and Polars, to their last digit.
 //!
 //! pandas' Timestamp and Timedelta are a `datetime` and a `timedelta` with nanoseconds, and its NaT
-//! is a `datetime`, too. So whoever asks for the class first loses digits. All parts of this crate
-//! that take times ask here. NumPy is not imported: given one of its objects, it is already there.
+//! is a `datetime`, too. So code that tests for the class first loses digits. All parts of this
+//! crate that take times ask here. NumPy is not imported: given one of its objects, it is already
+//! there.
 
 use colonnade_columnar::calendar::{Civil, DAY_US, days_from_civil};
 pub(crate) use colonnade_columnar::given::{Time, TimeError, Unit};
@@ -254,7 +255,7 @@ fn is_missing_value(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     is_missing(value)
 }
 
-/// Adds what counts the times of structs.
+/// Adds the functions that count the times of structs.
 pub(crate) fn add_counts(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(count_moment, module)?)?;
     module.add_function(wrap_pyfunction!(count_duration, module)?)

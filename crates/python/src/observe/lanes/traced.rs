@@ -14,7 +14,7 @@ use crate::locks::locked;
 type KnownWaits = lanes::KnownWaits<Py<PyAny>>;
 type Place = lanes::Place<Py<PyAny>>;
 
-/// Records what the tasks of one loop do. All times are in nanoseconds since it was made.
+/// Records the work of one loop's tasks. All times are in nanoseconds since it was made.
 ///
 /// `opened(lane)` is called before the first step of a lane. `explain(coroutine, future, callback,
 /// since, now)` is called after a wait of more than `patience`, while the coroutine is still
@@ -191,7 +191,7 @@ impl Recorder {
     }
 }
 
-/// What a suspended coroutine waits for.
+/// The wait of a suspended coroutine.
 struct Wait {
     since: u64,
     /// The future; None before the first step, and where the coroutine only gave its turn.
@@ -368,7 +368,7 @@ impl TracedCoroutine {
         self.inner.clone_ref(py)
     }
 
-    /// What it waits for: since when, the future, and the name of its first callback.
+    /// Its wait: since when, the future, and the name of its first callback.
     fn pending(&self, py: Python<'_>) -> Option<Pending> {
         let state = self.state();
         let wait = state.wait.as_ref()?;

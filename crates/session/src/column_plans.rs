@@ -1,4 +1,4 @@
-//! What an owner works out of a statement's columns, kept as long as the statement.
+//! Plans that an owner derives from a statement's columns, kept as long as the statement.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 1024 * 1024;
 const TAG_BYTES: usize = 1;
 const LENGTH_BYTES: usize = 4;
 
-/// Rows as they came, of which the first ones may be taken already.
+/// Rows as they came; the first ones may be taken already.
 #[derive(Default)]
 pub struct KeptRows {
     /// Runs of whole messages.

@@ -2,7 +2,7 @@
 //!
 //! The rule, which every door of the driver follows because it asks here:
 //!
-//! - What is remembered belongs to an *epoch*. The epoch ends when this session runs a command that
+//! - Each description belongs to an *epoch*. The epoch ends when this session runs a command that
 //!   creates, alters or drops something (by its tag), when a transaction with such a command ends
 //!   (its objects may go with it), and when another session with the same catalog reports a change.
 //!   A statement of an earlier epoch, the cache's or the owner's, is described anew before its
@@ -13,9 +13,9 @@
 //!   that statement ([`verdict`]). The owner may repeat it once, where no transaction is lost.
 //! - Types are those of one cluster and database (`exchange/identify.rs`). Within a transaction
 //!   that has altered something, they are this session's alone: no other can see them yet.
-//! - What another program alters unseen is known after the lifetime of the cache's limits: a
-//!   statement is as old as the oldest of its description and its types, and a type has an age of
-//!   its own, which everyone meets who needs it (`Types::missing`).
+//! - A change that another program makes unseen is known after the lifetime of the cache's limits:
+//!   a statement is as old as the oldest of its description and its types, and a type has an age
+//!   of its own, which counts for every statement that needs it (`Types::missing`).
 //! - A string whose type the server infers from its place is never declared with that type: its
 //!   statement is sent with each query (`unkept`), unless a cast in the text settles the type.
 
@@ -33,13 +33,13 @@ pub(crate) struct Place {
     pub(crate) epoch: u64,
 }
 
-/// What the session knows.
+/// The session's knowledge of statements and types.
 pub(crate) struct Knowledge {
     pub(crate) statements: StatementCache,
     /// The types as this connection sees them.
     pub(crate) types: Types,
     pub(crate) path: SearchPath,
-    /// Grows with each event that ends what was known.
+    /// Grows with each event that outdates the knowledge.
     epoch: u64,
     changes: Changes,
     /// Whether a command since the last DISCARD TEMP may have made temporary objects.
@@ -61,7 +61,7 @@ struct Changes {
     is_committed: bool,
 }
 
-/// The meaning of a command tag for what is known.
+/// The effect of a command, by its tag, on the knowledge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
     None,
@@ -107,7 +107,7 @@ impl Knowledge {
         self.epoch
     }
 
-    /// Ends what is known about statements.
+    /// Outdates all that is known about statements.
     pub(crate) fn end_epoch(&mut self) {
         self.epoch += 1;
     }
@@ -220,12 +220,12 @@ fn effect(tag: &str) -> Effect {
     }
 }
 
-/// What an error says about the description of its statement.
+/// The meaning of an error for the description of its statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// Nothing.
     None,
-    /// The description is of no use any more, but a new one would fail alike.
+    /// The description is no longer of use, but a new one would fail alike.
     Forget,
     /// A new description may do.
     Outdated,

@@ -1,5 +1,5 @@
-//! The namespace in which the names of a statement are looked up: `search_path` and the role, for
-//! `"$user"` is a part of the usual path.
+//! The namespace in which the names of a statement are looked up: `search_path` and the role,
+//! because `"$user"` is a part of the usual path.
 //!
 //! From PostgreSQL 18 on, the server reports `search_path`. From an older one, and for the role,
 //! only the tag of SET and RESET is known, and the text: the same text leads to the same namespace.

@@ -49,7 +49,7 @@ pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
     /// Whether the server has accepted our authentication.
     pub(crate) authenticated: bool,
-    /// What is known about statements and types.
+    /// The knowledge about statements and types.
     pub(crate) known: Knowledge,
     /// Statements and portals that the owner has dropped.
     pub(crate) returned: Returned,
@@ -209,7 +209,7 @@ impl<S: Sink> Session<S> {
         }
     }
 
-    /// Closes the connection from this side, whatever is under way.
+    /// Closes the connection from this side, even if an exchange is under way.
     pub fn cut_off(&mut self) {
         if !self.is_closed() {
             self.talk.link.cut_off = true;

@@ -53,7 +53,7 @@ impl Conversions {
     }
 }
 
-/// What becomes of a statement on the server.
+/// The fate of a statement on the server.
 #[derive(Default, Debug)]
 pub(crate) struct Fate {
     /// The server was told to close it.
@@ -65,7 +65,7 @@ pub(crate) struct Fate {
 /// A statement the server has parsed, with its parameters and columns.
 #[derive(Debug)]
 pub struct Statement {
-    /// What became of it since; all versions of the statement share it.
+    /// Its fate since; all versions of the statement share it.
     pub(crate) fate: Arc<Fate>,
     /// The server-side name; empty if the server does not keep the statement.
     pub name: String,
@@ -79,9 +79,9 @@ pub struct Statement {
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
     pub columns: Arc<[ResultColumn]>,
-    /// The epoch of what is known in which it was described.
+    /// The epoch in which it was described.
     pub(crate) epoch: u64,
-    /// When the oldest of what it says became known: the description itself, or one of the types.
+    /// When the oldest part of it became known: the description itself, or one of the types.
     pub(crate) since: Duration,
     /// The namespace for which it is kept.
     pub(crate) namespace: u64,
@@ -157,7 +157,7 @@ impl Statement {
         self.fate.is_doubtful.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it has to be described anew, whatever has happened to the database.
+    /// Whether it has to be described anew, even if nothing has happened to the database.
     pub(crate) fn is_spent(&self) -> bool {
         self.is_closed() || self.fate.is_doubtful.load(Ordering::Relaxed)
     }
@@ -267,7 +267,7 @@ pub(crate) struct StatementCache {
     names_given: u64,
 }
 
-/// What the cache has under a key.
+/// The cache's answer for a key.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A statement to run.
@@ -278,7 +278,7 @@ pub(crate) enum Found {
         /// Whether the server should close it.
         was_kept: bool,
     },
-    /// Nothing, or nothing any more.
+    /// No statement, or no longer one.
     Nothing,
 }
 

@@ -9,14 +9,14 @@
 //!    [`password_for`] finds one in the text of [`ConnInfo::passfile`], host by host.
 //!
 //! Precedence is libpq's: argument, DSN, service, environment, default. An option that is given but
-//! empty takes its default, whatever weaker sources say.
+//! empty takes its default, even if a weaker source has a value.
 //!
 //! A DSN is a URI (`postgresql://user:password@host/database?option=value`) or libpq's pairs
 //! (`host=localhost dbname=test`). Names that are not options are server settings, except those
 //! that look like a misspelt option; the rule and the names are in `options`.
 //!
 //! A URI that is not seen as one would be sent as a setting's name, a host or a database, with its
-//! password, to whatever host remains. `secrecy` refuses such texts in all sources, and decides
+//! password, to the host that remains. `secrecy` refuses such texts in all sources, and decides
 //! which values an error may show.
 
 mod environment;

@@ -3,7 +3,7 @@
 
 use super::value::{Host, HostAddress};
 
-/// The password for one host, if a line of the text matches it: its bytes, in whatever encoding.
+/// The password for one host, if a line of the text matches it: its bytes, in any encoding.
 ///
 /// A Unix socket matches the name `localhost`, or its directory as written.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Texts that may hold a password where none belongs: what is refused, and what an error may show.
+//! Texts that may hold a password where none belongs: refuses them, and hides them in errors.
 //!
 //! The rules are for mistakes: a URI behind a variable's name, without its slashes, or given as a
 //! host or database. Each source of options obeys them, and no error repeats such a text.

@@ -1,9 +1,9 @@
-//! The owner's statement, parsed and described anew after an event that ends what was known of it.
+//! The owner's statement, parsed and described anew after an event that outdates its description.
 //!
 //! Values are sent as the types of the parameters; the server would cast those of a former type.
 //! And a statement on the server does not always follow: one that was parsed before another table
 //! hid its own goes on with its own. So the text is parsed anew under its name. A result with other
-//! columns is refused, for the owner relies on them.
+//! columns is refused, because the owner relies on them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Again {
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         if !before.name.is_empty() {
-            // Whatever becomes of this: the name stands for what follows.
+            // Even if this fails: from here on the name stands for the new statement.
             before.close();
             frontend::close_statement(out, &before.name)?;
         }

@@ -112,7 +112,7 @@ pub(crate) trait Exchange<S: Sink>: Send {
         false
     }
 
-    /// What it can tell of the running statement.
+    /// Its description of the running statement.
     fn told(&self) -> Told<'_> {
         Told::OWN
     }

@@ -109,7 +109,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
 
 /// Forgets the statement that an error has shown to be out of date, and its types in the shared
 /// catalog, so that the next query with this text prepares it again. Returns whether that may help:
-/// it was refused, before it ran, for what its description says.
+/// it was refused, before it ran, because of its description.
 pub(crate) fn forget_stale<S: Sink>(
     statement: &Statement,
     error: &Error,

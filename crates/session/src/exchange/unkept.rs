@@ -4,8 +4,8 @@
 //!
 //! The types of the parameters are known from an earlier description and are declared, because
 //! values are encoded by them. A text, which the server reads, is not: its type is inferred each
-//! time, for the column beside it may have been altered meanwhile. The columns are described again;
-//! if they have changed, the rows are read as the new columns.
+//! time, because the column beside it may have been altered meanwhile. The columns are described
+//! again; if they have changed, the rows are read as the new columns.
 
 use std::sync::Arc;
 

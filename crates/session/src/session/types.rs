@@ -18,7 +18,7 @@ impl<S: Sink> Session<S> {
     }
 
     /// Takes note of the time since a moment that is the same for all sessions with this catalog.
-    /// What was last asked longer ago than the cache's limit has to be asked again.
+    /// Types that were last asked for longer ago than the cache's limit are asked for again.
     pub const fn tell_time(&mut self, now: Duration) {
         self.talk.link.known.types.tell_time(now);
     }

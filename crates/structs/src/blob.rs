@@ -56,7 +56,7 @@ pub(crate) fn word(bytes: &[u8], position: usize) -> Option<u32> {
 }
 
 impl<'a> Blob<'a> {
-    /// Checks the header, and where each field ends. A fault says what the bytes are instead.
+    /// Checks the header, and where each field ends. A fault tells how the bytes differ.
     #[inline]
     pub fn open(layout: &Layout, bytes: &'a [u8]) -> Result<Self, Fault> {
         let template = layout.template();
@@ -90,7 +90,7 @@ impl<'a> Blob<'a> {
         self.bytes.len()
     }
 
-    /// What `open` has found out: the number of fields, and the start of the tail.
+    /// The result of `open`: the number of fields, and the start of the tail.
     #[must_use]
     pub fn parts(&self) -> (usize, usize) {
         (self.fields, self.tail)
@@ -107,7 +107,7 @@ impl<'a> Blob<'a> {
         Self { bytes, fields: layout.fields().len(), tail: layout.template().len() }
     }
 
-    /// A blob of an earlier or later version; or the reason why it is none.
+    /// A blob of an earlier or later version; or the reason why it is not one.
     #[cold]
     fn open_other(layout: &Layout, bytes: &'a [u8]) -> Result<Self, Fault> {
         let Some(header) = bytes.get(..HEADER_BYTES) else {
@@ -318,7 +318,7 @@ impl Other<'_> {
         Ok(())
     }
 
-    /// What the blob says about the hash of its first `count` fields.
+    /// The blob's own record of the hash of its first `count` fields.
     fn check_of(&self, count: usize) -> Option<u32> {
         let index = count.checked_sub(self.fields - self.checks)?;
         if index >= self.checks {

@@ -9,7 +9,7 @@ pub struct Fault {
     pub field: Option<String>,
     /// The row, counted from 0, where several were read.
     pub row: Option<usize>,
-    /// What is wrong.
+    /// The reason, as a message shows it.
     pub reason: String,
 }
 

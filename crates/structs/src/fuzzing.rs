@@ -92,8 +92,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     (TYPES.len() / 2 + 1..=all).filter_map(seed).collect()
 }
 
-/// Reads a blob by every way: they must agree, and what was read is written to the same values. The
-/// first byte is the number of the layout's fields, and the second one is unused.
+/// Reads a blob in every way: they must agree, and the values, written again, must read the same.
+/// The first byte is the number of the layout's fields, and the second one is unused.
 pub fn structs(data: &[u8]) {
     let Some(([count, _], bytes)) = data.split_first_chunk() else { return };
     let count = usize::from(*count).clamp(1, TYPES.len() + 2);
@@ -111,7 +111,7 @@ pub fn structs(data: &[u8]) {
         return;
     };
     let mut writer = Writer::begin(&layout, Vec::new());
-    // What other writers wrote may be refused: NUL in text, NULL in a field that is not optional.
+    // Other writers' values may be refused: NUL in text, NULL in a field that is not optional.
     if values.iter().try_for_each(|value| writer.push(value)).is_err() {
         return;
     }

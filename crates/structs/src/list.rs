@@ -16,7 +16,7 @@ pub(crate) struct ListView<'a, 'k> {
     flags: Option<usize>,
 }
 
-/// The number of elements of this size, with a flag each, that take up so many bytes.
+/// The number of elements of this size, with a flag each, that take up this many bytes.
 fn flagged_count(bytes: usize, size: usize) -> Option<usize> {
     let count = bytes.saturating_mul(8) / (8 * size + 1);
     (count * size + count.div_ceil(8) == bytes).then_some(count)

@@ -22,7 +22,7 @@ struct Case<S> {
     /// When the watchdog asked for the interpreter first, and how long that took, in all.
     asked: Instant,
     interpreter_wait: Duration,
-    /// Stacks that were asked for, and have not come.
+    /// The number of stacks that were asked for and have not come yet.
     awaited: usize,
     stacks: Vec<Stack<S>>,
     answer: Option<LateAnswer>,

@@ -38,7 +38,7 @@ impl Cause {
     }
 }
 
-/// What was counted between a ping and its late answer.
+/// The counters between a ping and its late answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence {
     /// From the ping to the answer.
@@ -55,12 +55,12 @@ pub struct Evidence {
     pub collecting: Duration,
     /// The loop's thread decoded.
     pub decoding: Duration,
-    /// The whole process was stopped, or the machine: the watchdog's thread ran so much later than
-    /// it was to, and not for want of a processor.
+    /// The whole process was stopped, or the machine: the watchdog's thread ran this much later
+    /// than it was due, and not for want of a processor.
     pub stopped: Duration,
     /// The watchdog waited for the interpreter; None if it did not ask.
     pub interpreter_wait: Option<Duration>,
-    /// What was left of the stall when the watchdog asked for the interpreter.
+    /// The rest of the stall when the watchdog asked for the interpreter.
     pub left_when_asked: Duration,
 }
 

@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn the_corrected_share_is_that_of_a_caller_at_any_moment() {
-        // Ten seconds, of which the loop stands still for one: a caller at a random moment waits
-        // in a tenth of all cases, and half a second on average then.
+        // In ten seconds the loop stands still for one: a caller at a random moment waits in a
+        // tenth of all cases, and half a second on average then.
         let (mut naive, mut corrected) = (DurationHistogram::new(), DurationHistogram::new());
         let interval = MILLISECOND * 10;
         for lag in std::iter::repeat_n(Duration::ZERO, 900).chain([MILLISECOND * 1000]) {

@@ -1,5 +1,5 @@
-//! What the tasks of an event loop do, step by step: a lane each. Who runs the tasks tells when a
-//! step begins and ends; the times are in nanoseconds since the trace began.
+//! The record of an event loop's tasks, step by step: a lane each. The caller tells when a step
+//! begins and ends; the times are in nanoseconds since the trace began.
 
 mod known_waits;
 mod record;
@@ -13,8 +13,8 @@ pub use record::{Interval, KINDS, LOOP_DELAY, Record, Running, SLEEP, UNKNOWN};
 /// then wait for its turn for another moment. In nanoseconds.
 const TIMER_ROUNDING: u64 = 2_000_000;
 
-/// When a sleep of `delay` seconds was over that began at `since`; now if that cannot be told, or
-/// if it is over for no longer than loops round their timers up.
+/// When a sleep of `delay` seconds that began at `since` was over; now if that cannot be told, or
+/// if it has been over for no longer than loops round their timers up.
 pub fn end_of_sleep(since: u64, delay: f64, now: u64) -> u64 {
     // A delay may be infinite.
     let Ok(delay) = Duration::try_from_secs_f64(delay) else { return now };

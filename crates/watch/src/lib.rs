@@ -4,8 +4,8 @@
 //! The time from the ping to the callback that answers it is the loop's *lag*: what any other ready
 //! callback waits. Neither the thread nor the answer needs the interpreter, so both measure while
 //! it is held. A ping without an answer for longer than a threshold is a *stall*; then a second
-//! thread asks the [`Interpreter`] for stacks, and the [`Cause`] is named by what the kernel has
-//! counted for the loop's thread in the meantime.
+//! thread asks the [`Interpreter`] for stacks, and the [`Cause`] is derived from the kernel's
+//! counters of the loop's thread in the meantime.
 //!
 //! On all systems, [`lanes`] records what tasks do, and a [`Stopwatch`] times the phases of calls.
 //!

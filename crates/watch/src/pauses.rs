@@ -9,12 +9,12 @@ use crate::histogram::DurationHistogram;
 /// No pause is under way.
 const NONE: u64 = u64::MAX;
 
-/// Pauses that were and the one under way. The collector of an interpreter runs once at a time.
+/// The past pauses and the one under way. The collector of an interpreter runs once at a time.
 ///
 /// The watchdog reads only the atomic numbers. All others hold the interpreter when they take the
 /// lock, so no child of a fork inherits it locked, and collectors run in children, too.
 pub(crate) struct Pauses {
-    /// What the atomic number of the beginning counts from.
+    /// The moment from which `began` counts.
     epoch: Instant,
     began: AtomicU64,
     total: AtomicU64,

@@ -14,30 +14,30 @@ pub trait Interpreter: Send + 'static {
     /// The stack of the loop's thread, and what belongs to it.
     type Stack: Send;
 
-    /// Waits for the interpreter, calls `look` at once, and takes what that says.
+    /// Waits for the interpreter, calls `look` at once, and takes the stack with its answer.
     fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> Sight<Self::Stack>;
 }
 
-/// What is known when the interpreter is had.
+/// The state of a stall once the interpreter is held.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Whether the stall is over: the loop's stack tells nothing any more.
+    /// Whether the stall is over: then the loop's stack no longer tells anything.
     pub is_over: bool,
     /// The kernel's number of the thread that ran most during the wait for the interpreter, neither
     /// the loop's nor the waiting one; None if none ran.
     pub holder: Option<u32>,
 }
 
-/// What came of taking a stack.
+/// The outcome of taking a stack.
 #[derive(Debug)]
 pub enum Sight<S> {
     /// The stack.
     Taken(S),
-    /// Nothing was to be seen.
+    /// There was nothing to see.
     Nothing,
     /// The loop does not run, so it has not stalled.
     NotRunning,
-    /// The interpreter ends: nobody is left to watch.
+    /// The interpreter ends: no loop is left to watch.
     Gone,
 }
 

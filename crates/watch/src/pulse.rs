@@ -6,7 +6,7 @@ use crate::cause::{Cause, Evidence};
 use crate::histogram::DurationHistogram;
 use crate::thread_clock::ThreadTimes;
 
-/// What is counted, at one moment.
+/// The counters at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counters {
     pub(crate) thread: ThreadTimes,
@@ -37,11 +37,11 @@ pub(crate) struct LateAnswer {
     pub(crate) since: Option<Instant>,
     /// See [`Ping::busy_before`].
     pub(crate) busy_before: Duration,
-    /// What was counted, without what only the watchdog knows.
+    /// The counters, except the watchdog's own.
     pub(crate) evidence: Evidence,
 }
 
-/// What a loop has answered so far.
+/// The state of a loop's answers.
 #[derive(Default)]
 pub(crate) struct Pulse {
     pings: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Sends a ping that was due before the process was stopped for so long.
+    /// Sends a ping that was due before the process was stopped for the time `stopped`.
     pub(crate) fn ping(&mut self, now: Instant, stopped: Duration, before: Counters) {
         self.pings += 1;
         let due = now.checked_sub(stopped).unwrap_or(now);
@@ -147,7 +147,7 @@ fn awake(thread: &ThreadTimes, ping: &Ping) -> Duration {
     thread.running + thread.queued.unwrap_or_default() + ping.stopped
 }
 
-/// What a watch has counted since it began.
+/// The counters of a watch since it began.
 #[derive(Clone, Debug)]
 pub struct Totals {
     /// The time since the watch began.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The times at which a loop began and ended to wait for events.
+/// The times at which a loop began and stopped waiting for events.
 ///
 /// A thread that takes the lock holds the interpreter, so no child of a fork inherits it locked.
 #[derive(Default)]

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What the caller of a query waits for.
+/// A phase of a query, for which its caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Prepare,
@@ -76,7 +76,7 @@ impl Stopwatch {
             self.is_cached = is_cached;
         }
         self.begin(Phase::Send, start);
-        // Of the answer to the caller's own statement, not of what the driver has asked before it.
+        // Of the answer to the caller's own statement, not of the driver's questions before it.
         (self.bytes, self.rows) = (0, 0);
     }
 

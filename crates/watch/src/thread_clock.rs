@@ -1,4 +1,4 @@
-//! What the kernel counts for a thread: time on a processor, time in a processor's queue, and how
+//! The kernel's counters of a thread: time on a processor, time in a processor's queue, and how
 //! often it was given a processor.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(crate) struct ThreadTimes {
 }
 
 impl ThreadTimes {
-    /// What was added since `earlier`.
+    /// The increase since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             running: self.running.saturating_sub(earlier.running),

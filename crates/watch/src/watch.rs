@@ -1,4 +1,4 @@
-//! What the loop and its watchdog share.
+//! The state that the loop and its watchdog share.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -59,7 +59,7 @@ struct Shared {
     is_stopped: bool,
 }
 
-/// What the watchdog finds.
+/// The watchdog's finding about the last ping.
 pub(crate) enum Found {
     /// It is to stop.
     Stopped,
@@ -123,7 +123,7 @@ impl Watch {
         self.selects.enter();
     }
 
-    /// Records that the loop has ended to wait for events.
+    /// Records that the loop has stopped waiting for events.
     pub fn leave_select(&self) {
         self.selects.leave();
     }
@@ -138,8 +138,8 @@ impl Watch {
         self.pauses.end();
     }
 
-    /// In a forked child: leaves the pings to the parent. The loop may go on there, and calls the
-    /// methods still; none of them takes the lock from now on, which may never be released.
+    /// In a forked child: leaves the pings to the parent. The loop may go on there, and still calls
+    /// the methods; none of them takes the lock from now on, which may never be released.
     pub fn leave_to_parent(&self) {
         self.is_parents.store(true, Ordering::Relaxed);
     }
@@ -155,7 +155,7 @@ impl Watch {
         self.is_parents.load(Ordering::Relaxed) || self.lock().is_stopped
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn totals(&self) -> Totals {
         let now = self.clock.read();
         let thread = now.since(&self.times_at_start);
@@ -192,7 +192,7 @@ impl Watch {
         self.clock.tid()
     }
 
-    /// Sends a ping that was due before the process was stopped for so long.
+    /// Sends a ping that was due before the process was stopped for the time `stopped`.
     pub(crate) fn ping(&self, stopped: Duration) {
         let before = self.counters();
         self.lock().pulse.ping(Instant::now(), stopped, before);
@@ -237,7 +237,7 @@ impl Watch {
         }
     }
 
-    /// Whether a ping waits for its answer still.
+    /// Whether a ping still waits for its answer.
     pub(crate) fn waits(&self, number: u64) -> bool {
         self.lock().pulse.waiting.is_some_and(|ping| ping.number == number)
     }

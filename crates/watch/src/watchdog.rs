@@ -16,7 +16,7 @@ use crate::pulse::{LateAnswer, Ping};
 use crate::watch::{Found, Watch};
 use crate::watchdog::rest::{OwnWaits, Rest};
 
-/// So many stalls wait for a slow reader; further ones are only counted.
+/// The most stalls that wait for a slow reader; further ones are only counted.
 const MOST_UNREAD: usize = 1000;
 
 /// A stack that was taken during a stall.
@@ -40,7 +40,7 @@ pub struct Stall<S> {
     pub duration: Duration,
     /// When it ended.
     pub ended: Instant,
-    /// What was counted meanwhile.
+    /// The counters during the stall.
     pub evidence: Evidence,
     /// The stacks that were taken: when the stall was suspected, and at ten times the threshold.
     pub stacks: Vec<Stack<S>>,
@@ -78,7 +78,7 @@ impl Watch {
     }
 }
 
-/// When to send or to look at a ping, and what is known of the one that waits.
+/// Decides when to send or look at a ping, and keeps the state of the one that waits.
 struct Watchdog<S> {
     watch: Arc<Watch>,
     cases: Arc<Cases<S>>,
@@ -94,11 +94,10 @@ impl<S> Watchdog<S> {
         let (mut rest, mut own_waits) = (Rest::default(), OwnWaits::of_this_thread());
         loop {
             let (found, lateness) = self.watch.wait_until(self.next);
-            // The watchdog's own wait for a processor says nothing of the loop's thread. What else
-            // made it late has stopped the whole process.
+            // The watchdog's own wait for a processor says nothing of the loop's thread. Any other
+            // delay has stopped the whole process.
             let stopped = own_waits.stopped(lateness);
-            // What comes next counts from here: wherever the watchdog is held up after this, it
-            // is late.
+            // Time counts from here: wherever the watchdog is held up after this, it is late.
             let now = Instant::now();
             match found {
                 Found::Stopped => return,

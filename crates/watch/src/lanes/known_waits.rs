@@ -5,7 +5,7 @@ use std::collections::HashMap;
 const DEPTH_MAX: usize = 30;
 const PLACES_MAX: usize = 4096;
 
-/// A chain of objects that await each other, and what the last one awaits.
+/// A chain of objects, each of which awaits the next.
 pub struct Place<T> {
     /// Their addresses, which stay theirs as long as `objects` holds them.
     addresses: Vec<usize>,

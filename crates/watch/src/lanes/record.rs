@@ -1,6 +1,6 @@
 //! The record of a trace: intervals of lanes, in nanoseconds since the trace began.
 
-/// What a lane does during an interval, by number.
+/// The kinds of a lane's intervals, by number.
 pub const KINDS: [&str; 14] = [
     "running",
     "pool",
@@ -74,7 +74,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record of at most so many intervals.
+    /// A record of at most `limit` intervals.
     pub fn new(limit: usize) -> Self {
         Self {
             is_on: false,
@@ -142,7 +142,7 @@ impl Record {
         self.running.map(|running| running.lane)
     }
 
-    /// Tells whether a task is being made, and returns what was told before.
+    /// Sets whether a task is being made, and returns the value before.
     pub fn set_making(&mut self, is_making: bool) -> bool {
         std::mem::replace(&mut self.is_making, is_making)
     }
@@ -157,7 +157,7 @@ impl Record {
             self.closed = Some((outer.lane, now));
             return None;
         }
-        // Whatever the eager task makes is not made by the one around it.
+        // The tasks that the eager task makes are not made by the one around it.
         self.is_making = false;
         Some(Running { since: now, ..outer })
     }

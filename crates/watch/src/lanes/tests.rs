@@ -70,7 +70,7 @@ fn a_task_that_is_being_made_does_not_end_an_open_step() {
     assert!(!record.set_making(true));
     let outer = record.enter(second, 20);
     assert!(outer.is_some());
-    // Whatever it makes is not made by the one around it.
+    // The tasks that it makes are not made by the one around it.
     assert!(!record.set_making(false));
     record.leave(outer, 30);
     assert_eq!(record.running_lane(), Some(first));
@@ -92,7 +92,7 @@ fn a_wait_that_is_over_waits_for_its_turn() {
     record.add_wait(first, SLEEP, 10, 15, 20);
     assert_eq!(intervals(&record), [(first, SLEEP, 10, 15), (first, LOOP_DELAY, 15, 20)]);
     record.intervals.clear();
-    // What is told may lie outside of the wait.
+    // The time that is told may lie outside of the wait.
     record.add_wait(first, SLEEP, 10, 99, 20);
     record.add_wait(first, SLEEP, 30, 1, 40);
     assert_eq!(intervals(&record), [(first, SLEEP, 10, 20), (first, LOOP_DELAY, 30, 40)]);

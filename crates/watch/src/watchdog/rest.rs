@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::thread_clock::{ThreadClock, running_of_process};
 use crate::watch::Watch;
 
-/// At least every so many intervals, a loop at rest is woken nevertheless.
+/// A loop at rest is woken nevertheless, at the latest after this many intervals.
 const MOST_LEFT_OUT: u32 = 9;
 /// The process may have used this part of an interval, most of it for the watchdog.
 const PART_USED_MOST: u32 = 10;
@@ -34,13 +34,13 @@ impl Rest {
 
 /// A delay as short as this is not looked into.
 const SHORT: Duration = Duration::from_millis(1);
-/// So many waits pass between two readings of the counter, at most.
+/// The most waits that pass between two readings of the counter.
 const MOST_UNREAD: u32 = 100;
 
 /// How long the watchdog's own thread waited for a processor.
 ///
 /// Reading the counter takes longer than everything else that the watchdog does, so it is read
-/// where it matters; what was added since the reading before is a few milliseconds.
+/// where it matters; the increase since the reading before is a few milliseconds.
 pub(super) struct OwnWaits {
     clock: Option<ThreadClock>,
     queued: Option<Duration>,

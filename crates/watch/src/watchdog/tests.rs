@@ -166,7 +166,7 @@ fn a_loop_that_does_not_run_has_not_stalled() {
     let setting = Setting::new(false);
     setting.turns(3);
     sleep(Duration::from_millis(60));
-    // The ping of before is withdrawn; its descriptor is still readable.
+    // The earlier ping is withdrawn; its descriptor is still readable.
     setting.turns(1);
     assert!(setting.stalls.try_recv().is_err());
     assert!(setting.watch.totals().lag.max() < SETTINGS.threshold * 2);

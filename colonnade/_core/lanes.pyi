@@ -1,4 +1,4 @@
-# What the tasks of an event loop do, step by step. All times are in nanoseconds.
+# The record of an event loop's tasks, step by step. All times are in nanoseconds.
 
 from collections.abc import Callable, Coroutine, Sequence
 from types import FrameType
@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 from colonnade._core import Batch
 
-#: What a lane does during an interval, by number.
+#: The kinds of a lane's intervals, by number.
 KINDS: tuple[str, ...]
 
 @final

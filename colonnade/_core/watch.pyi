@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeAlias, final
 
-#: Cause, seconds, seconds since its end, what was counted, and the stacks: when, in seconds since
+#: Cause, seconds, seconds since its end, the counters, and the stacks: when, in seconds since
 #: its ping, how long the watchdog had waited for the interpreter, and what `see` returned.
 Report: TypeAlias = tuple[str, float, float, Evidence, list[tuple[float, float, Any]]]
 

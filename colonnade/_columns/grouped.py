@@ -39,7 +39,7 @@ _SEVERAL = -1
 
 
 class Rows(Protocol):
-    """What groups need of a class of columns: a column by its name, and rows by a slice."""
+    """The part of a class of columns that groups need: a column by its name, rows by a slice."""
 
     @overload
     def __getitem__(self, key: str) -> NDArray[Any]: ...
@@ -146,7 +146,7 @@ class GroupsOf(Generic[C]):
         the order of the names; this is the fast way. Without names, it gets `Columns`. Both are
         views of the group's rows, which must not be written to.
 
-        Raises KeyError for a name that not exactly one column has, and what the function raises.
+        Raises KeyError for a name that not exactly one column has, and the function's own errors.
         """
         rows = self._arranged()
         spans = pairwise(self._ends())

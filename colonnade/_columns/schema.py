@@ -178,7 +178,7 @@ def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
 
 
 def column_reader(wanted: Any) -> ColumnReader | None:
-    """Return what reads a column as a whole, for a type that has it; see `colonnade.structs`."""
+    """Return the reader of a whole column, if the type has one; see `colonnade.structs`."""
     return getattr(wanted, "__colonnade_column__", None)
 
 

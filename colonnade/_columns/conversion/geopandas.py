@@ -36,7 +36,7 @@ class GeoFrames:
             )
         self._geometry = geometry
         self._crs = crs
-        # What the values and the declaration of a column have told so far.
+        # The SRIDs that the values and the declarations of columns have told so far.
         self._srids: dict[int, int] = {}
 
     def frame(self, frames: PandasFrames, batch: Batch, asked: Collection[str]) -> gpd.GeoDataFrame:
@@ -80,7 +80,7 @@ class GeoFrames:
         """The reference system of a column; None if it has none."""
         known = {srid for srid in (self._srids.get(place), _declared_srid(field)) if srid}
         found = srids | known
-        # Values that are fetched as WKB have no number, whatever the column is declared as.
+        # Values that are fetched as WKB have no number, even if the column declares one.
         if known and srids == {0} and field.arrow_type == "binary" and not self._srids.get(place):
             found = known
         if len(found) > 1:

@@ -1,1 +1,1 @@
-"""What `Columns` do with names, rows and new columns, over batches of the core."""
+"""The work of `Columns` with names, rows and new columns, over batches of the core."""

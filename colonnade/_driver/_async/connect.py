@@ -131,7 +131,7 @@ def _resolved(
     server_settings: Mapping[str, str] | None,
     tls: tuple[Any, bool | None],
 ) -> ConnectionOptions:
-    # Here: it reads files and the environment, with modules that an import can do without.
+    # Imported here: it reads files and the environment, with modules that an import can do without.
     from colonnade._driver.connection_options import TlsArguments, resolve
 
     return resolve(dsn, words, server_settings, TlsArguments(*tls))

@@ -13,7 +13,7 @@ class Conversing:
     """The part of a connection that its verbs need: a conversation, and a way to make rows.
 
     Each verb of a connection stands in a module about its subject, as a function of this class, and
-    needs no more than what is here. The list of them all is `Connection`.
+    needs nothing else of the connection. `Connection` lists them all.
     """
 
     def __init__(self, conversation: Conversation, row_making: RowMaking) -> None:

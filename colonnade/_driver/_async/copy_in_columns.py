@@ -258,7 +258,7 @@ class _Copy:
 
 async def _pieces(source: Any) -> AsyncIterator[Piece]:
     """The rows of any kind of source."""
-    # Here: what tells all kinds from each other is much for programs that copy nothing in.
+    # Imported here: recognizing all kinds loads much that programs without COPY do not need.
     from colonnade._driver.sources.recognition import piece, pieces
 
     # async-only: begin

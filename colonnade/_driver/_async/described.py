@@ -13,7 +13,7 @@ _PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
 
 def described(pg_type: _core.PgType) -> Type:
     """A type of the core, for users."""
-    # Here: few programs ask for types.
+    # Imported here: few programs ask for types.
     from colonnade.types import Type
 
     kind = pg_type.kind if pg_type.kind in _PARTED_KINDS else "scalar"

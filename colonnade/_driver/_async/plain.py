@@ -1,4 +1,4 @@
-"""Queries that are the same on every connection, whatever its owner has set on it."""
+"""Queries that ignore the settings of a connection's owner, so they run alike on every one."""
 
 from __future__ import annotations
 

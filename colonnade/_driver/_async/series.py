@@ -90,7 +90,7 @@ async def _many(
 
 
 async def _send_rows(conversation: Conversation, arguments: _core.ManyArguments, rows: Any) -> None:
-    """Send an iterator's rows, until the server wants no more of them."""
+    """Send an iterator's rows, until they end or the server refuses more."""
     # async-only: begin
     if isinstance(rows, AsyncIterable):
         async for gathered in _gathered(rows):

@@ -97,7 +97,7 @@ def notifications(
     notifications. At most `queue_size` unread notifications are kept and later ones are dropped;
     the next one kept has `gap` set.
     """
-    # Here: few programs listen.
+    # Imported here: few programs listen.
     from colonnade._driver._sync.notification_iterator import ConnectionNotifications
 
     return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)

@@ -239,10 +239,10 @@ class Connection(Conversing):
     ) -> ColumnStream:
         """Run a query, and iterate over its result in `Columns` of `batch_rows` rows each.
 
-        Memory stays at a few batches, whatever the size of the result: a slow consumer holds the
+        Memory stays at a few batches for a result of any size: a slow consumer holds the
         server back. The connection is taken until the last batch, or until the stream is closed;
         leaving a loop early closes it, which cancels the query. `timeout` limits the wait for each
-        batch. A result without rows gives one empty batch, for its columns have names and types.
+        batch. A result without rows gives one empty batch, whose columns have names and types.
 
         `schema`, `infinity` and `parameter_types` are as in `fetch_columns`. The scale of a numeric
         without a declared one is that of the first batch; a later value with more digits raises
@@ -284,9 +284,9 @@ class Connection(Conversing):
 
         `args` is an iterable of sequences, or a iterable of them; it is read while the
         arguments before are on their way, and never held as a whole. All is one unit: where an
-        argument, the iterable or the server fails, nothing of it stays. Within a transaction that
-        is the transaction's to see to: a caller who catches the error of an argument may commit
-        what was sent before it.
+        argument, the iterable or the server fails, nothing of it stays. Within a transaction,
+        the transaction decides: a caller who catches the error of an argument may commit the
+        sets that were sent before it.
 
         `parameter_types` is as in `fetch_result`.
 

@@ -1,6 +1,6 @@
 # Generated from colonnade/_driver/_async/conversation.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""One connection's talk with its server: who has it, how a query goes, and how it ends."""
+"""One connection's talk with its server: its owner, the way of a query, and its end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ T = TypeVar("T")
 def check_sets(sets: object) -> None:
     """Refuse sets of arguments if the first one has more than the protocol can count.
 
-    Of lists and tuples, that is: whatever else gives sets, or is one, is read when it is sent.
+    Only lists and tuples are checked here: sets of other kinds are read when they are sent.
     """
     if isinstance(sets, list | tuple) and sets and isinstance(sets[0], list | tuple):
         _core.check_arguments(sets[0])
@@ -57,10 +57,10 @@ def check_sets(sets: object) -> None:
 class Conversation:
     """Session, transport and clock of one connection, and its present owner.
 
-    Whatever speaks with the server holds a conversation: the connection's verbs, statements,
+    Every object that talks to the server holds a conversation: the connection's verbs, statements,
     cursors, streams, pipelines, transactions, COPY and the pool. It alone knows the short way and
-    the long way of a query, the one retry of a stale statement, limits in time, and what becomes of
-    an exchange that its caller leaves.
+    the long way of a query, the one retry of a stale statement, limits in time, and the end of an
+    exchange that its caller leaves.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Conversation:
         self.transport = transport
         self.login = login
         self.command_timeout = command_timeout
-        # Now, for later another thread may be inside the session.
+        # Taken now: later, another thread may hold the session.
         self.cancel_request = session.cancel_request()
         self.callbacks = Callbacks(session, transport)
         self._loggers = self.callbacks.query_loggers
@@ -119,7 +119,7 @@ class Conversation:
         self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
         """A block that has the connection; with a `query`, its loggers are told of it."""
-        # More than the server can be told of are refused before it is asked about the text.
+        # Too many arguments are refused before the server is asked about the text.
         _core.check_arguments(args)
         return self._operation(timeout, query, args)
 
@@ -278,7 +278,7 @@ class Conversation:
             if begin is None:
                 session.script(query)
                 return self.completion()
-            # More than the server can be told of are refused before it is asked about the text.
+            # Too many arguments are refused before the server is asked about the text.
             _core.check_arguments(values[0])
             return completion_of(self.run(query, begun, declared, own=own))
 
@@ -348,7 +348,7 @@ class Conversation:
         return can_repeat and not self.is_in_transaction and not self.session.is_closed
 
     def prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
-        """The statement that is kept for a text, which is prepared where there is none."""
+        """The statement that is kept for a text; it is prepared if there is none."""
         statement = self.session.cached_statement(query, declared)
         if statement is None:
             self.session.prepare(query, declared)

@@ -257,7 +257,7 @@ class _Copy:
 
 def _pieces(source: Any) -> Iterator[Piece]:
     """The rows of any kind of source."""
-    # Here: what tells all kinds from each other is much for programs that copy nothing in.
+    # Imported here: recognizing all kinds loads much that programs without COPY do not need.
     from colonnade._driver.sources.recognition import pieces
 
     for one in pieces(source):

@@ -1,6 +1,6 @@
 # Generated from colonnade/_driver/_async/plain.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Queries that are the same on every connection, whatever its owner has set on it."""
+"""Queries that ignore the settings of a connection's owner, so they run alike on every one."""
 
 from __future__ import annotations
 

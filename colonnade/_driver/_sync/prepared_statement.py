@@ -55,7 +55,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         self._query = statement.sql
         self._record_class = record_class
 
-    # What it is
+    # Its description
 
     @guarded
     def get_name(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         def get_reset_query(self) -> str: ...
 
 
-# `RESET ALL` leaves out who the session is. That comes first: what follows runs as the log-in.
+# `RESET ALL` keeps the session's user and role, so these come first: the rest runs as the log-in.
 _LOG_IN = "RESET SESSION AUTHORIZATION;\nRESET ROLE;"
 _LOCKS = "SELECT pg_catalog.pg_advisory_unlock_all();"
 _STATE = "CLOSE ALL;\nUNLISTEN *;\nRESET ALL;"

@@ -37,7 +37,7 @@ class RowMaking(NamedTuple):
         check_callable("row_factory", factory)
         made_of = record_class or self.record_class
         if factory is not None and made_of is tuple:
-            # A factory is told the names, which plain tuples have not.
+            # A factory is told the names, which plain tuples lack.
             made_of = _core.Record
         return RowMaking(made_of, factory)
 

@@ -23,8 +23,8 @@ _ROLLBACK_S = 10.0
 def savepoint(connection: Any, name: str) -> Generator[None, None]:
     """Roll back to here if the block fails.
 
-    By a name: a transaction that was begun by hand, or by another library, is none that
-    `connection.transaction()` takes part in.
+    It is an SQL savepoint, because `connection.transaction()` takes no part in a transaction that
+    was begun by hand or by another library.
     """
     connection.execute(f"SAVEPOINT {name}")
     try:

@@ -92,7 +92,7 @@ def _many(
 
 
 def _send_rows(conversation: Conversation, arguments: _core.ManyArguments, rows: Any) -> None:
-    """Send an iterator's rows, until the server wants no more of them."""
+    """Send an iterator's rows, until they end or the server refuses more."""
     while conversation.session.send_many(arguments, rows, CHUNK_BYTES):
         conversation.transport.flush()
         # A socket that accepts everything must not starve the loop's other tasks.

@@ -30,10 +30,10 @@ class Workers:
         """Record that it has ended."""
 
     async def run(self, work: Work, count: int, seconds: float | None) -> None:
-        """Run `count` workers to their end, or for so many seconds.
+        """Run `count` workers to their end, or for `seconds`.
 
         If one fails, or the caller is cancelled, or the time is over, the others are cancelled, and
-        no worker is left. Raises the first failure; the end of the time is none.
+        no worker is left. Raises the first failure; the end of the time is not one.
         """
         if count == 1 and seconds is None:
             await work()
@@ -86,7 +86,7 @@ class SharedReads:
         finally:
             shared.callers -= 1
             if not shared.callers and not shared.task.done():
-                # At once: who comes now must not get the cancelled one.
+                # At once: a caller that comes now must not get the cancelled one.
                 self._end(key, shared.task)
                 shared.task.cancel()
         failure = _failure(shared.task)

@@ -38,7 +38,7 @@ class QueryCosts:
         self._lock = threading.Lock()
 
     def note(self, sql: str, seconds: float) -> None:
-        """Record that a statement has taken so many seconds."""
+        """Record the seconds that a statement has taken."""
         key = _key(sql)
         with self._lock:
             count, mean = self._kept.get(key, (0, seconds))

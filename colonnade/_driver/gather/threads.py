@@ -55,10 +55,10 @@ class Workers:
                 self._running.remove(conversation)
 
     def run(self, work: Work, count: int, seconds: float | None) -> None:
-        """Run `count` workers to their end, or for so many seconds.
+        """Run `count` workers to their end, or for `seconds`.
 
         If one fails, or Ctrl-C strikes, the queries of the others are ended on the server. Raises
-        the first failure; the end of the time is none.
+        the first failure; the end of the time is not one.
         """
         if count == 1 and seconds is None:
             work()
@@ -128,7 +128,7 @@ class SharedReads:
                 shared = _Read()
                 work = (self, key, shared, read)
                 threading.Thread(target=_read, args=work, name="gather", daemon=True).start()
-                # After its start, which may fail: others would wait for it forever.
+                # Only after its start, which may fail: else others would wait for it forever.
                 self._reads[key] = shared
             shared.callers += 1
             job.read = shared.workers

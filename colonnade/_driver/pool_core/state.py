@@ -102,7 +102,7 @@ class PoolState(Generic[H]):
             self._tell("timed_out", seconds)
 
     def _hand_out(self, holder: H, seconds: float) -> None:
-        """Update a connection before it is lent to a caller that has waited so many seconds."""
+        """Update a connection before it is lent to a caller that has waited for these seconds."""
         conversation = holder.conversation
         conversation.pool_wait = seconds
         self.tally.acquired += 1

@@ -76,6 +76,6 @@ class Tally:
         self.closed: Counter[str] = Counter()
 
     def note_wait(self, seconds: float) -> None:
-        """Record that a caller got its connection after so many seconds."""
+        """Record the seconds after which a caller got its connection."""
         self.wait_seconds_total += seconds
         self.wait_seconds_max = max(self.wait_seconds_max, seconds)

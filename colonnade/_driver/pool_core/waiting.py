@@ -11,8 +11,8 @@ W = TypeVar("W")
 # The negated priority, the deadline, the number of the arrival.
 _Rank = tuple[int, float, int, W]
 
-# So many connections in succession may go past the caller that has waited longest; the next one is
-# that caller's.
+# At most this many connections in succession go past the caller that has waited longest; the next
+# one is that caller's.
 OVERTAKINGS_MAX = 3
 # A heap is built anew when it has this many entries more than twice the number of callers.
 STALE_ENTRIES_MAX = 16

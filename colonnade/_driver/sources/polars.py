@@ -31,7 +31,7 @@ def importable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def importable_series(name: str, value: Any) -> Any:
-    """The series as `importable` makes it; what is no series itself."""
+    """The series as `importable` makes it; another object as it is."""
     import polars as pl
 
     return importable(value.to_frame(name)).to_series() if isinstance(value, pl.Series) else value

@@ -58,7 +58,7 @@ class UncheckedRows:
 
     @property
     def size_bytes(self) -> int:
-        """How large the buffers are; to count what the rows use of them would read offsets."""
+        """The size of the buffers; to count the part that the rows use would read offsets."""
         return int(self._rows.get_total_buffer_size())
 
     def checked(self) -> ArrowSource:

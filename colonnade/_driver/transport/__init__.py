@@ -1,5 +1,5 @@
 """The only sockets: connect, TLS upgrade, and a pump that moves bytes between socket and session.
 
-`asyncio` and `blocking` offer the same names, one with `await` and one without. Nothing here
+`asyncio` and `threads` offer the same names, one with `await` and one without. Nothing here
 knows SQL or decodes a value.
 """

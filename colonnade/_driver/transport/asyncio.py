@@ -129,7 +129,7 @@ class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._made_at = traceback.extract_stack() if self.loop.get_debug() else None
         tell_in_child(self)
 
-    # What connections use
+    # For connections
 
     @property
     def origin(self) -> str:
@@ -333,7 +333,7 @@ class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self.listener = self.closed_listener = self._fewer_reads = None
         self.recovery = self._idle = self._writable = None
 
-    # What the event loop calls
+    # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""

@@ -11,7 +11,7 @@ Event = _core.Batch | _core.CopyIn | _core.GssToken | _core.Completion | bytes
 def impossible(expected: str, event: object) -> InternalClientError:
     """The error of an exchange with an impossible event.
 
-    Whatever the caller and the server did, it is a defect of this library.
+    It is a defect of this library, even if the caller or the server provoked it.
     """
     return InternalClientError(f"expected {expected}, got {event!r}: this is a defect of Colonnade")
 

@@ -24,7 +24,7 @@ def of_another_loop(what: str, loop: asyncio.AbstractEventLoop) -> InterfaceErro
 def close_without_loop(link: asyncio.Transport) -> None:
     """Close the socket of a loop that is closed.
 
-    Such a loop runs no more callbacks, and asyncio's transports close their sockets in a callback:
+    Such a loop runs no callbacks, and asyncio's transports close their sockets in a callback:
     their last step is done here. Other loops have closed their sockets themselves.
     """
     last_step: Any = getattr(link, "_call_connection_lost", None)

@@ -47,7 +47,7 @@ RECOVERY_TIMEOUT_S = 10.0
 # after this time, and then after twice the time.
 CANCEL_AGAIN_S = 0.05
 
-# So long the query of a connection that cannot go on is cancelled.
+# The time for attempts to cancel the query of a connection that cannot go on.
 _DOUBT_S = 1.0
 
 # The number of consecutive reads of available bytes: a server that never stops sending must not
@@ -148,7 +148,7 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
 def whole_block(block: type[_Block]) -> type[_Block]:
     """Complete both ends of the class's `with` blocks, wherever Ctrl-C interrupts them.
 
-    `_abandon(error)` ends whatever an interrupted end has left open.
+    `_abandon(error)` ends all that an interrupted end has left open.
     """
     for name in ("__enter__", "__exit__"):
         setattr(block, name, _core.BlockEnd(getattr(block, name)))

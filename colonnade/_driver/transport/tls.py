@@ -2,7 +2,7 @@
 
 The options are ``sslmode`` and its companions; the rules are libpq's, with these safer differences:
 
-* a file that is named must exist and load, whatever the mode;
+* a file that is named must exist and load, in every mode;
 * ``allow`` and ``prefer`` verify only against a named root certificate: an existing
   ``~/.postgresql/root.crt`` would turn an unverified TLS connection into one without TLS.
 

@@ -1,4 +1,4 @@
-"""Many queries of a pool within one deadline: what becomes of each."""
+"""Runs many queries of a pool within one deadline, and tells the outcome of each."""
 
 from __future__ import annotations
 

@@ -473,7 +473,7 @@ class Pool:
 
 # async-only: begin
 class PoolAcquireContext:
-    """What `Pool.acquire` returns: awaitable, and an async context manager."""
+    """The result of `Pool.acquire`: awaitable, and an async context manager."""
 
     __slots__ = ("_lent", "connection", "pool", "priority", "timeout")
 

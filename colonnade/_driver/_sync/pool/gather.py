@@ -1,6 +1,6 @@
 # Generated from colonnade/_driver/_async/pool/gather.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Many queries of a pool within one deadline: what becomes of each."""
+"""Runs many queries of a pool within one deadline, and tells the outcome of each."""
 
 from __future__ import annotations
 

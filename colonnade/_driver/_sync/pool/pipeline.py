@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PoolPipelineContext:
-    """What `Pool.pipeline` returns: a context manager."""
+    """The async context manager that `Pool.pipeline` returns."""
 
     __slots__ = ("_borrow", "_holder", "_pipeline", "_timeout")
 

@@ -1,7 +1,7 @@
 """The PostgreSQL type that each Python value declares when it is a parameter.
 
 A string goes as a literal: the server infers its type from the context each time (`UNKNOWN`),
-because what it inferred once may be wrong after a change of the table. For None, and for values of
+because an earlier inference may be wrong after a change of the table. For None, and for values of
 classes not listed here, it infers the type once (`INFERRED`). Every other value declares its type,
 as in psycopg, so that `SELECT %s` works and the server finds the right overload of a function.
 """

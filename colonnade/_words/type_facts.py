@@ -1,4 +1,4 @@
-"""What is known of the built-in types, by their names, from the core's table of types."""
+"""Facts about the built-in types, by their names, from the core's table of types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ARRAY_OIDS: dict[int, int] = {line.oid: line.array_oid for line in _core.TYPES}
 """The OID of each built-in type -> the OID of its array type."""
 
 NUMBERS = frozenset(line.name for line in _core.TYPES if line.is_number)
-"""Types with a sum and a mean. Identifiers are none, although some are stored as integers."""
+"""Types with a sum and a mean. Identifiers are not numbers, though some are stored as integers."""
 
 INTEGERS = frozenset(line.name for line in _core.TYPES if line.kind == "Int")
 FLOATS = frozenset(line.name for line in _core.TYPES if line.kind in {"Float", "Float32"})

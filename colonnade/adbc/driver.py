@@ -68,7 +68,7 @@ class Database:
         return str(self._options[key]) if key != "password" else ""
 
     def get_number(self, key: str) -> float:
-        """There is none."""
+        """Raise KeyError: no option is a number."""
         raise KeyError(key)
 
     def connect(self, options: Mapping[str, Any]) -> Connection:
@@ -125,7 +125,7 @@ class Connection:
         raise KeyError(key)
 
     def get_number(self, key: str) -> float:
-        """There is none."""
+        """Raise KeyError: no option is a number."""
         raise KeyError(key)
 
     # The server's objects
@@ -276,7 +276,7 @@ class Statement:
         return self._options[key]
 
     def get_number(self, key: str) -> float:
-        """There is none."""
+        """Raise KeyError: no option is a number."""
         raise KeyError(key)
 
     def set_query(self, query: str) -> None:
@@ -342,7 +342,7 @@ class Statement:
         return self._query
 
     def _taken(self) -> Bound:
-        """The query with what is bound to it; a single run if nothing is."""
+        """The query with the parameters bound to it; a single run without any."""
         text = self._text()
         if self._bound is None:
             return Bound(text, [], [()])

@@ -22,7 +22,7 @@ __all__ = ["Given"]
 
 
 class Given:
-    """What a connection of `adbc_driver_manager.dbapi` takes as its `backend`, over pyarrow."""
+    """The `backend` that a connection of `adbc_driver_manager.dbapi` takes, over pyarrow."""
 
     def convert_bind_parameters(self, parameters: Any) -> pa.RecordBatch:
         """One set of parameters, as a mapping or a sequence."""
@@ -103,7 +103,7 @@ def _whole(name: str, values: Sequence[Any]) -> Sequence[Any]:
         reason = f"is of {second} among {first}, and a parameter has one type: give all one"
         raise _refused(name, row, leaf, reason)
     if has_offsets:
-        # Arrow's times have none. The server reads the text as what the query needs.
+        # Arrow's times have no offset. The server reads the text as the type that the query needs.
         return [_text_of_times(value) for value in values]
     return values
 

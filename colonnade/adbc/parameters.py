@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bound_to"]
 
-# Arrow's fixed types -> those of the server. A text has none: the server reads it as the type that
-# the query needs. So has a column of nulls.
+# Arrow's fixed types -> those of the server. Texts and columns of nulls have none: the server reads
+# them as the type that the query needs.
 _NAMES = {
     "bool": "bool",
     **dict.fromkeys(("int8", "uint8", "int16"), "int2"),
@@ -154,7 +154,7 @@ def _sent(value: Any) -> Any:
 
 
 def _interval(value: pa.MonthDayNano) -> TextValue:
-    """An interval as text, for a timedelta has no months.
+    """An interval as text, because a timedelta has no months.
 
     Each part has its sign: one alone would mean all parts if IntervalStyle says so.
     """

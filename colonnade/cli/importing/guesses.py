@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     sql: str
     pattern: bytes
     is_right: Callable[[str], bool] = lambda _: True
-    """What the pattern cannot tell; for the sample alone, as the server refuses such values."""
+    """A test of what the pattern cannot tell; for the sample alone: the server refuses the rest."""
 
     @property
     def told(self) -> str:

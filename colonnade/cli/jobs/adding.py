@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: The table into which a file is read, before its rows are added.
 _READ = TableName("pg_temp", "colonnade_jobs_read")
-#: So many jobs are in memory at once.
+#: The most jobs in memory at once.
 _JOBS_AT_ONCE = 100_000
 _EXAMPLES = """\
 colonnade jobs add emails new-users.parquet

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from colonnade.jobs.sync import QueueStats
 
 _HISTORY = 30
-# The change per second is that of the last so many counts.
+# The change per second is taken over this many counts, the last ones.
 _RECENT = 5
 _QUEUE, _LAYOUT, _CHANGE, _COURSE = "queue", "layout", "change", ""
 _STATES = ("total", "ready", "delayed", "leased", "dead")
@@ -54,7 +54,7 @@ class Histories:
                 self._counts[line.name].append((now, line.stats.total))
 
     def change(self, name: str) -> str:
-        """By how much the queue grows or shrinks each second, of late."""
+        """By how much the queue has lately grown or shrunk each second."""
         recent = list(self._counts[name])[-_RECENT:]
         if len(recent) <= 1:
             return ""

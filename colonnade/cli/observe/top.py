@@ -104,7 +104,7 @@ def _print_once(statuses: list[Status]) -> int:
 
 
 class _Picture:
-    """What is on the screen: the last reports, also when there are no new ones."""
+    """The content of the screen: the last reports, also when there are no new ones."""
 
     def __init__(self, wanted: Reports, console: Console) -> None:
         self._wanted = wanted

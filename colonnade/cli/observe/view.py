@@ -90,7 +90,7 @@ def whole_view(status: Status, history: History, height: int) -> Group:
     else:
         parts += [Text(), _loop_table(loop, history)]
         parts += [Text(), Text(_stalls_line(loop), "bold", no_wrap=True, overflow="ellipsis")]
-    # A third of what the lines above leave; the pools and statements need the rest.
+    # A third of the space below the lines above; the pools and statements need the rest.
     newest = list(reversed(status.stalls))[: max(2, (height - _UPPER_LINES) // 3)]
     if newest:
         parts.append(_stall_table(newest))

@@ -1,4 +1,4 @@
-"""What was written."""
+"""The written dataset."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class WrittenFile(NamedTuple):
     rows: int
     nbytes: int
     changed_ns: int
-    """The time of its last change, by which a run that goes on knows that there was none."""
+    """The time of its last change: a run that goes on compares it, to see that nothing changed."""
 
 
 class _Sink:
@@ -128,7 +128,7 @@ class PartitionFiles:
         return self.done
 
     def discard(self) -> None:
-        """Close the unfinished file; who calls this removes it."""
+        """Close the unfinished file; the caller removes it."""
         if self._file is not None:
             self._file.discard()
 

@@ -57,7 +57,7 @@ class KeyedQuery:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns of which a continued run knows the last written values."""
+        """The columns whose last written values a continued run knows."""
         return self.partition_by or self.order_by
 
     @property
@@ -157,7 +157,7 @@ def _unlike(name: str, names: Sequence[str]) -> str:
 
 
 def _expression(option: str, field: Any, types: set[str], infinity: Infinity) -> str:
-    """The expression of a key, by which the server orders rows as their texts differ."""
+    """The expression of a key that makes the server order rows as their texts differ."""
     name = quote_identifier(field.name)
     # In another collation different texts may be equal, or change places between two runs.
     if field.type_name == "bpchar":

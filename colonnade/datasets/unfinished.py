@@ -72,7 +72,7 @@ class Unfinished:
 
     @property
     def kept(self) -> str | None:
-        """What an interrupted run leaves to go on with; None if that is nothing."""
+        """A sentence about the parts that an interrupted run has left; None if there are none."""
         if not self.parts:
             return None
         parts = (
@@ -152,7 +152,7 @@ class Unfinished:
     def complete(self) -> None:
         """Give the dataset its final name, in the place of an older one.
 
-        The caller has checked what is there.
+        The caller has checked the files that are there.
         """
         if self._sync:
             for folder, _, _ in os.walk(self.data):
@@ -214,7 +214,7 @@ class Unfinished:
             raise InterfaceError(f"another process is writing {self.final}")
 
     def _check_own(self) -> None:
-        """Raise InterfaceError for what another user may have put there to have files changed."""
+        """Raise InterfaceError for a path that another user may have made to have files changed."""
         for path in (self.folder, self.data, self.folder / _RECORD, self.folder / _LOCK):
             if path.is_symlink():
                 raise InterfaceError(f"{path} is a symbolic link: remove it to export here")

@@ -79,7 +79,7 @@ def write(
     `batch_rows` is the number of rows in memory besides those of a row group. `fsync=True` flushes
     each part to disk before it counts as finished. `timeout` limits the wait for each batch.
 
-    Raises InterfaceError for what cannot become such a dataset and for a folder that is there,
+    Raises InterfaceError for rows that cannot become such a dataset and for a folder that exists,
     DecodeError and PostgresError as `iter_columns` does, and OSError.
     """
     for option, limit in (
@@ -324,7 +324,7 @@ def _not_of_a_dataset(final: Path) -> Path | None:
             if not name.endswith(".parquet"):
                 return Path(folder, name)
         for name in folders:
-            # Of a link, not what it names would be replaced.
+            # The link itself would be replaced, and not the folder that it names.
             if Path(folder, name).is_symlink():
                 return Path(folder, name)
     return None

@@ -1,4 +1,4 @@
-"""What a connection and its cursors share."""
+"""The state that a connection and its cursors share."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Shared:
         """The open two-phase transaction, and whether it is prepared."""
         self.refuses_naive = driver.naive_datetimes == "refuse"
         self.expects: Literal["rows", "columns"] = "rows"
-        """What became of the last result, and so may become of the next one."""
+        """How the last result was fetched, and how the next one probably will be."""
 
     def cancel(self) -> None:
         """Ask the server to cancel the running query, from another thread."""

@@ -1,4 +1,4 @@
-"""What a cursor of PEP 249 does: it runs queries, and gives their rows."""
+"""The methods of a cursor of PEP 249: it runs queries, and returns their rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COUNTED = re.compile(r"(?:INSERT \d+|SELECT|UPDATE|DELETE|MERGE|FETCH|MOVE|COPY
 
 
 class BaseCursor(ColumnsMixin):
-    """The methods of a cursor, over what it shares with its connection."""
+    """The methods of a cursor, over the state that it shares with its connection."""
 
     rowcount: int
     """The number of rows that the last query returned or changed; -1 if it is not known."""

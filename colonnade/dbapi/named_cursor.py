@@ -24,7 +24,7 @@ _ROWS_MAX = 2**31 - 1
 
 
 class BaseNamedCursor(BaseCursor):
-    """The methods of a server-side cursor, over what it shares with its connection."""
+    """The methods of a server-side cursor, over the state that it shares with its connection."""
 
     def _give_name(self, name: str, *, scrollable: bool | None, withhold: bool) -> None:
         self.name = name

@@ -133,8 +133,8 @@ class PostgresError(PostgresMessage, Exception):
     """An error reported by the server; the base of one class per SQLSTATE."""
 
     is_outdated: bool = False
-    """Whether the statement was refused before it ran because of what its description says, which
-    may have been out of date: it is described anew the next time."""
+    """Whether the statement was refused before it ran because of its description, which may have
+    been out of date: it is described anew the next time."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
@@ -177,7 +177,7 @@ class PostgresLogMessage(PostgresMessage):
 
 
 class FatalPostgresError(PostgresError):
-    """An error after which the connection cannot be used any more."""
+    """An error after which the connection can no longer be used."""
 
 
 class UnknownPostgresError(FatalPostgresError):

@@ -100,8 +100,8 @@ class DeadlineError(TimeoutError):
         self.name = name
         """The name of the query."""
         self.phase = phase
-        """What the query waited for: "waiting" for a connection; "running" on the server, or on
-        its way there; "arriving", if a part of the result was there."""
+        """The phase that the query had reached: "waiting" for a connection; "running" on the
+        server, or on its way there; "arriving", if a part of the result was there."""
         self.seconds = seconds
         """The time that the gather had."""
 

@@ -51,7 +51,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What users call it."""
+        """The name that users call it by."""
         raise NotImplementedError
 
 

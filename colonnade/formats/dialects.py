@@ -36,7 +36,7 @@ class Dialects:
 #: The names of each format's dialects.
 KNOWN: Final[dict[str, tuple[str, ...]]] = {"numbers": get_args(Numbers), "csv": get_args(Csv)}
 
-#: What files and pipes have: PostgreSQL reads each value back.
+#: The dialects of files and pipes: PostgreSQL reads each value back.
 OF_FILES: Final = Dialects(numbers="exact", csv="copy")
-#: What HTTP has unless the server or the client asks for another: browsers round nothing.
+#: Those of HTTP unless the server or the client asks for others: browsers round nothing.
 OF_HTTP: Final = Dialects(numbers="javascript", csv="rfc4180")

@@ -109,8 +109,8 @@ class Format:
     """The package that the format requires."""
     is_binary: bool = False
     fetched: Literal["arrow", "text", "json"] = "arrow"
-    """What the columns are fetched as: Arrow's types, the server's text, or the latter with arrays
-    and composites that the server has converted to JSON."""
+    """The form in which the columns are fetched: Arrow's types, the server's text, or the latter
+    with arrays and composites that the server has converted to JSON."""
 
     def __str__(self) -> str:
         return self.name

@@ -24,7 +24,7 @@ _GROUPS_MIN = 8
 #: The rows of each batch when reading.
 _BATCH_ROWS = 65_536
 
-#: What is sent is compressed by default, like a file.
+#: A response is compressed by default, like a file.
 _STREAM_CODEC = "zstd"
 #: The most bytes of one piece: a web server's loop copies it at once.
 _PIECE_BYTES = 256 << 10

@@ -29,18 +29,18 @@ class StreamEncoder(Protocol):
     """Encodes the batches of one result, which has at least one."""
 
     def encode(self, batch: Columns, /) -> Iterable[bytes]:
-        """Return what can be sent after this batch, in pieces of at most 256 KiB.
+        """Return the bytes that can be sent after this batch, in pieces of at most 256 KiB.
 
         Raises UnsuitableFormatError if the format cannot hold the table.
         """
         raise NotImplementedError
 
     def finish(self) -> Iterable[bytes]:
-        """Return the end, by which a reader knows that the result is complete."""
+        """Return the end, which tells a reader that the result is complete."""
         raise NotImplementedError
 
     def spoil(self) -> bytes:
-        """Return what makes readers refuse a result that failed; often a missing end is enough."""
+        """Return bytes that make readers refuse a failed result; often a missing end is enough."""
         raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ class StreamFormat:
     defaults: Mapping[str, str] = field(default_factory=dict)
     """The value of a parameter that nobody asks for, if it is not the first one."""
     told: frozenset[str] = frozenset()
-    """The parameters that the header names whatever they are; others only if not the default."""
+    """The parameters that the header always names; others only if not the default."""
     is_at_end: bool = False
     """Whether the encoder returns nothing before the end, because it writes column after column."""
     is_compressed: Callable[[Mapping[str, str]], bool] = lambda _: False

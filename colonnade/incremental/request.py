@@ -1,4 +1,4 @@
-"""Which rows are new: the condition and the state, without a connection."""
+"""The condition for new rows, and the state, without a connection."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Request:
 
     def _later(self, before: _Snapshot, now: _Snapshot) -> tuple[str, tuple[object, ...]]:
         by = self._by
-        # The bounds are for an index; what was running before them is decided by the snapshots.
+        # The bounds are for an index; the snapshots decide about transactions that ran before them.
         conditions = (
             f"{by} OPERATOR(pg_catalog.>=) $1::pg_catalog.xid8",
             f"{by} OPERATOR(pg_catalog.<) $2::pg_catalog.xid8",

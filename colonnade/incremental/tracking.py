@@ -37,7 +37,7 @@ def tracking_sql(
 ) -> str:
     """Return the statements that prepare a table for `read_new`; run them in a transaction.
 
-    They add the column `by`, a trigger that sets it for inserted rows, whatever the INSERT says,
+    They add the column `by`, a trigger that sets it for inserted rows, even against the INSERT,
     and with `updates` for updated ones, and an index. The rows that are there belong to this
     transaction, so the first read returns them. The trigger's function is one of the table's own,
     in the table's schema; one of that name is not replaced, and DROP TABLE leaves it.

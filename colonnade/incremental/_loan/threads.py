@@ -40,5 +40,5 @@ class Loan:
         self._block.__exit__(kind, error, traceback)
 
     def drop(self) -> None:
-        """End it, as nobody waits for more."""
+        """End it: no caller waits for more rows."""
         self._block.close()

@@ -1,4 +1,4 @@
-"""What a client knows of the nodes, and which one it asks next. No connection, no thread, no task.
+"""A client's knowledge of the nodes, and its choice of the next. No connection, thread or task.
 
 A node that cannot be reached is left alone for a while that doubles with each failure, up to
 `_PAUSE_MOST_S`; the while is drawn at random from nothing to that, so that clients which lost the
@@ -106,7 +106,7 @@ class Cluster:
         return max(0.0, min(times, default=0.0) - self._clock())
 
     def met(self, address: str, hello: Hello) -> None:
-        """Take in what a node said when a connection to it was opened."""
+        """Take in a node's greeting on a new connection."""
         node = self._nodes.get(address) or self._joined(address)
         node.id = hello.node_id
         node.failures = 0
@@ -120,7 +120,7 @@ class Cluster:
             elif info.host:
                 told.add(self._learned(info).address)
         for known in list(self._nodes.values()):
-            # What the newest answer does not name has left, unless the caller named it.
+            # A node that the newest answer does not name has left, unless the caller named it.
             if not known.is_seed and known is not node and known.address not in told:
                 del self._nodes[known.address]
 

@@ -1,4 +1,4 @@
-"""The answers of Disque as values. Whatever is not as documented raises `ReplyError`."""
+"""The answers of Disque as values. Anything undocumented raises `ReplyError`."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ _NO_KEYS: dict[Any, None] = {}
 class RollingCounter(Generic[K]):
     """Counts keys over a window of time, and knows the most frequent one.
 
-    `window` is in seconds, of which `slices` make the resolution: an event counts for `window`
-    seconds, or for up to a slice less. `add` and `max` take constant time, whatever the number of
-    events and keys: an event that leaves the window costs what it cost to enter. A clock that goes
+    `window` is in seconds; `slices` divides it: an event counts for `window` seconds, or for up
+    to a slice less. `add` and `max` take constant time, whatever the number of events and keys: an
+    event costs the same when it leaves the window as when it enters. A clock that goes
     back counts as one that stands still. Not for several threads at once.
 
     The counts form levels: a level has the keys of one count, in the order in which they came to

@@ -1,4 +1,4 @@
-"""What the methods of a client return: jobs, and what nodes tell about jobs, queues and nodes."""
+"""The results of a client's methods: jobs, and figures of jobs, queues and nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def origin(job_id: str) -> str:
 
 
 def origin_of_node(node_id: str) -> str:
-    """Return what the ids of a node's jobs have of its own id."""
+    """Return the part of a node's id that the ids of its jobs have."""
     return node_id[:8]
 
 
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobInfo:
-    """What a node knows about a job. Times are in seconds.
+    """A node's knowledge of a job. Times are in seconds.
 
     `state` is one of "wait-repl", "active", "queued" and "acked". `created_at` is a Unix time.
     `next_requeue` and `next_awake` are the seconds until the node queues the job again, and until
@@ -78,7 +78,7 @@ class JobInfo:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """What a node knows about a queue. Times are in seconds.
+    """A node's knowledge of a queue. Times are in seconds.
 
     `blocked` is the number of clients that wait for a job, `import_from` the ids of the nodes that
     sent jobs for it lately, `import_rate` their jobs per second.

@@ -1,6 +1,6 @@
 # Generated from colonnade/jobs/disque/_async/nodes.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Questions to a cluster: which node, by which connection, and what if it breaks."""
+"""Questions to a cluster: the choice of node and connection, and the way on if it breaks."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Nodes:
                 commands = again()
 
     def _goes_on(self, flight: Flight, command: str, node: str | None) -> bool:
-        """Return whether another node should be asked, and note what is known about this one."""
+        """Return whether another node should be asked, and note the state of this one."""
         first = flight.answers[0] if flight.answers else None
         with self.guard:
             if isinstance(first, LeavingError | LoadingError):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Transport:
-    """A connection to a node. Whoever does not read an answer to its end must close it.
+    """A connection to a node. A caller that does not read an answer to its end must close it.
 
     A `deadline` is a time of ``time.monotonic``.
     """
@@ -70,7 +70,7 @@ class Transport:
             async with asyncio.timeout(_left(deadline)):
                 await self._connection.send_packed_command(packed, check_health=False)
                 for command in commands:
-                    # Those that came are known, whatever comes of the others.
+                    # The answers that came are known, even if a later one fails.
                     answers.append(await self._answer(str(command[0])))  # noqa: PERF401
         except TimeoutError:
             await self.close()

@@ -71,7 +71,7 @@ class Transport:
         try:
             self._connection.send_packed_command(packed, check_health=False)
             for command in commands:
-                # Those that came are known, whatever comes of the others.
+                # The answers that came are known, even if a later one fails.
                 answers.append(self._answer(str(command[0]), deadline))  # noqa: PERF401
         except self._timeout_class:
             self.close()

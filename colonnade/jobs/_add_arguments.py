@@ -130,7 +130,7 @@ class AddOptions:
 
 
 def _texts(keys: Any) -> list[str | None]:
-    """Keys are text, whatever the array's type; None is no key."""
+    """Keys are text, for any type of the array; None is no key."""
     if not hasattr(keys, "__iter__"):
         msg = f"key must be a column of the payload or an array of keys, not {class_name(keys)}"
         raise TypeError(msg)

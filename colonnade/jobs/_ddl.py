@@ -83,7 +83,7 @@ def drop_ddl(layout: Layout) -> str:
 
 
 def rights_ddl(layout: Layout, role: str) -> str:
-    """The rights with which a role can add and work off the jobs of this queue, and no other."""
+    """The rights to add and process the jobs of this queue, and of no other."""
     grantee = quote_identifier(role)
     schema = layout.definition.schema
     return (

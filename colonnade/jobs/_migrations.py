@@ -37,7 +37,7 @@ def _time_ranges_from_the_adding(layout: Layout) -> str:
 
 
 def _waiting_apart(table: str) -> str:
-    """The column with the time for which jobs wait, and what it is for those that do.
+    """The column with the time for which jobs wait, and its value for those that do.
 
     Those whose lease has not ended are in line.
     """

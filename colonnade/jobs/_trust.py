@@ -1,14 +1,14 @@
 """Whose table of queues it is: one that a stranger made is refused before it is read.
 
-Whoever may create schemas, or tables in a shared one, can make a table of queues first. As a view,
-or with a trigger, it would run their code with the rights of whoever opens a queue; and who owns
-the schema can put another table in its place later. So it must be a plain table, and it and its
-schema must belong to a role that is trusted: the connection's own, one that it is a member of, the
-owner of the database, or a superuser.
+A role that may create schemas, or tables in a shared one, can make a table of queues first. As a
+view, or with a trigger, it would run that role's code with the rights of the role that opens a
+queue; and the owner of the schema can put another table in its place later. So it must be a plain
+table, and it and its schema must belong to a role that is trusted: the connection's own, one that
+it is a member of, the owner of the database, or a superuser.
 
 A membership that a role has given out of itself proves nothing: servers before 15 let every role
-do so. Nor does one that is for administration alone, as servers from 16 on give to who creates a
-role.
+do so. Nor does one that is for administration alone, as servers from 16 on give to the creator of
+a role.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ class Place(NamedTuple):
 
 
 def place_from(rows: list[tuple[object, ...]], schema: str, *, is_read_only: bool) -> Place:
-    """Read the answer to `PLACE`. Raises QueueDefinitionError for what a stranger has made.
+    """Read the answer to `PLACE`. Raises QueueDefinitionError for a stranger's table.
 
-    A worker has no more rights than its queue gives to it, and trusts who gave it these: where it
-    only reads, a plain table may be anybody's, unless the role is a superuser or owns the database.
+    A worker has only the rights that its queue gives to it, and trusts the giver: where it only
+    reads, a plain table may be anybody's, unless the role is a superuser or owns the database.
     """
     if not rows:
         return Place(has_schema=False, has_registry=False)

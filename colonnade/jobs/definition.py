@@ -1,4 +1,4 @@
-"""What a queue is: its name, the types of its payload, and its rules."""
+"""The definition of a queue: its name, the types of its payload, and its rules."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Definition:
 def settings_from(text: str) -> dict[str, Any]:
     """Return the keyword arguments of `Definition` that `Definition.settings` wrote.
 
-    What a newer version of this package has added to the policy of retries is left out. Raises
+    Additions of a newer version of this package to the policy of retries are left out. Raises
     QueueDefinitionError for anything else.
     """
     known = {each.name for each in fields(Retry)}
@@ -243,7 +243,7 @@ def _own_name(name: str) -> ValueError:
 
 
 def _check_type(name: str, kind: str) -> None:
-    """Refuse whatever could end the column's definition; the server checks the rest."""
+    """Refuse a type that could end the column's definition; the server checks the rest."""
     depth = 0
     is_quoted = False
     for sign in kind:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# What a worker survives: it tries again, and leases bring back what it did not settle.
+# The errors that a worker survives: it tries again, and leases bring back unsettled jobs.
 PASSING = (OSError, PostgresError, InternalClientError, InterfaceError)
 
 
@@ -52,10 +52,10 @@ class QueueFullError(JobsError):
 
 
 class LeaseLostError(JobsError):
-    """Some jobs of a batch are not leased by it any more: they were not touched.
+    """Some jobs of a batch are no longer leased by it: they were not touched.
 
     Their lease ended and another worker took them, or somebody replaced, requeued or purged them.
-    `lost` has their ids, an array of int64. What was asked for all other jobs is done.
+    `lost` has their ids, an array of int64. For all other jobs the call has succeeded.
     """
 
     def __init__(self, queue: str, lost: NDArray[np.int64], asked: int) -> None:

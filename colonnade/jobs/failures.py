@@ -24,9 +24,9 @@ _BETWEEN = " | "
 
 
 def headline_of(error: BaseException) -> str:
-    """Return the class of an error and its text, or what `repr` says if it has none.
+    """Return the class of an error and its text, or its `repr` if it has none.
 
-    The error is a stranger's, and so is the code that makes its text: whatever that raises is left
+    The error is a stranger's, and so is the code that makes its text: an error of that code is left
     out, because a failure that cannot be told must still count.
     """
     for text_of in (str, repr):

@@ -1,4 +1,4 @@
-"""What the queues of this process do, told to observers: for metrics."""
+"""Tells observers the events of this process's queues: for metrics."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ _observers: tuple[Observer, ...] = ()
 
 
 def add_observer(observer: Observer) -> None:
-    """Call `observer(schema, name, event, count)` for what this process does with any queue.
+    """Call `observer(schema, name, event, count)` for all that this process does with any queue.
 
     The events are "added" (jobs), "got" (leased or, with `lease=None`, taken), "retried" (those of
     "got" that were handed out before), "extended" (leases), "done" (acknowledged or committed),
     "failed" (given back by `nack`), "dead" (those of "failed", and expired ones, that became dead
-    letters), "released" (given back unbegun) and "lost" (leases that had passed to others). What
-    happens within the caller's transaction is told before its end, and is so even if it is rolled
-    back.
+    letters), "released" (given back unbegun) and "lost" (leases that had passed to others). Events
+    within the caller's transaction are told before its end, even if it is rolled back.
 
     It is called in the thread or task that did it, after the server's answer, and must be quick.
-    What it raises is logged. Adding it twice is adding it once.
+    An exception of it is logged. Adding it twice is adding it once.
     """
     check_callable("observer", observer)
     global _observers  # noqa: PLW0603 - they are of the process
@@ -42,7 +41,7 @@ def add_observer(observer: Observer) -> None:
 
 
 def remove_observer(observer: Observer) -> None:
-    """Call it no longer; does nothing if it is not there."""
+    """Stop calling it; does nothing if it is not there."""
     global _observers  # noqa: PLW0603 - they are of the process
     _observers = tuple(each for each in _observers if each != observer)
 

@@ -24,7 +24,7 @@ class Pace:
         self.limit = min(_FIRST, most)
 
     def note(self, got: int) -> None:
-        """A look has got so many jobs."""
+        """Note the number of jobs that a look has got."""
         if got >= self.limit:
             self.limit = min(2 * self.limit, self._most)
         elif not got:
@@ -54,7 +54,7 @@ class Comebacks:
         self._opened_at = time.monotonic()
 
     def pause(self) -> float:
-        """The seconds until the next attempt, after the connection was lost, or none was had."""
+        """The seconds until the next attempt, after a lost connection or a failed attempt."""
         if self._opened_at is not None:
             lasted = time.monotonic() - self._opened_at
             self._opened_at, self._again = None, _AGAIN_S

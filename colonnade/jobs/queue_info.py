@@ -1,4 +1,4 @@
-"""What the table of queues says about one of them."""
+"""The entry of one queue in the table of queues."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Retry:
                 raise ValueError(msg)
 
     def pause(self, attempts: int) -> float:
-        """Return the seconds to wait after so many failed attempts; a new random part each time."""
+        """Return the seconds to wait after `attempts` failures; a new random part each time."""
         # Far more doublings than any pause needs would overflow.
         exponent = min(max(attempts, 1) - 1, 1000)
         try:

@@ -1,4 +1,4 @@
-"""A pool for whoever has little time."""
+"""A pool for callers with little time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class HurriedPool:
-    """What `asking.ask` needs of a pool; each call ends within `seconds`.
+    """The part of a pool that `asking.ask` needs; each call ends within `seconds`.
 
-    The wait for a connection counts: whoever settles jobs because it ends must not wait for others,
-    who may wait for its end.
+    The wait for a connection counts: a worker that settles jobs because it ends must not wait for
+    others, which may wait for its end.
     """
 
     def __init__(self, pool: colonnade.Pool, seconds: float) -> None:

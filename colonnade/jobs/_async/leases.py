@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A lease is extended when a third of it has passed, so that one late answer does not lose it.
 EXTENSIONS_PER_LEASE = 3
-# An extension that failed, such as of jobs that others have locked, is tried again so soon.
+# A failed extension, for example of jobs that others have locked, has this many tries per lease.
 _TRIES_PER_LEASE = 15
 
 
@@ -31,7 +31,7 @@ class _Next:
 
 
 class Leases:
-    """Extends leases until their batches are settled, whatever their worker is busy with.
+    """Extends leases until their batches are settled, however busy their worker is.
 
     It is a duty of the connection that the worker keeps. Until a job is acknowledged or given back
     it is held, not only while its handler works.
@@ -62,7 +62,7 @@ class Leases:
         self._batches[batch] = _Next(time.monotonic() + self.period - passed)
 
     def let_go(self, batch: Batch) -> None:
-        """Extend it no longer."""
+        """Stop extending it."""
         self._batches.pop(batch, None)
 
     async def do(self, connection: colonnade.Connection, within: float) -> None:

@@ -19,7 +19,7 @@ async def list_queues(pool: colonnade.Pool, *, schema: str = "jobs") -> list[Que
 
     It reads the table of queues, which every worker may read, and looks at no queue's jobs: those
     of other versions of Colonnade are listed, too. Raises QueueDefinitionError for a table that
-    a stranger made: `colonnade docs security` says whom it trusts.
+    a stranger made: `colonnade docs security` names the roles that it trusts.
     """
     check_pool(pool)
     check_identifier("schema", schema)

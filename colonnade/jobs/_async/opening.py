@@ -41,7 +41,7 @@ _MAY_ADD = (
     "SELECT pg_catalog.has_table_privilege("
     "$1::pg_catalog.text::pg_catalog.name, $2::pg_catalog.text, 'INSERT')"
 )
-# So often a drop may be chosen to end a deadlock with the statements of workers.
+# The times that a drop may be chosen to end a deadlock with the statements of workers.
 _DROPS_MOST = 5
 
 
@@ -136,7 +136,7 @@ async def open_queue(
 
     A waiting `get` is woken by a notification, and looks for jobs every `poll` seconds besides:
     through a pooler in transaction mode, notifications do not arrive. With `notify=False`, the
-    verbs of this object notify nobody, and those who wait find its jobs when they look. Raises
+    verbs of this object notify nobody: waiting workers find its jobs when they look. Raises
     QueueDefinitionError if there is no such queue.
     """
     check_pool(pool)
@@ -162,7 +162,7 @@ async def drop_queue(pool: colonnade.Pool, name: str, *, schema: str = "jobs") -
     check_identifier("schema", schema)
     check_identifier("name", name)
     for _ in range(_DROPS_MOST - 1):
-        # A worker's statement may hold what the drop needs, and need what the drop has locked.
+        # A worker's statement may hold a lock that the drop needs, and wait for one of the drop's.
         with suppress(DeadlockDetectedError):
             return await _drop(pool, schema, name)
     return await _drop(pool, schema, name)
@@ -178,7 +178,7 @@ async def _drop(pool: colonnade.Pool, schema: str, name: str) -> None:
 
 
 async def grant_queue(pool: colonnade.Pool, name: str, role: str, *, schema: str = "jobs") -> None:
-    """Let a role add and work off the jobs of this queue.
+    """Let a role add and process the jobs of this queue.
 
     It gets no right on other queues; it can read the names and rules of all queues of the schema.
     """

@@ -1,4 +1,4 @@
-"""The caller's transaction, by whom and however it was begun."""
+"""The caller's transaction, even one begun by another library or by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_transaction(verb: str, connection: Any, instead: str) -> Any:
     """Return the driver's connection, which has an open transaction.
 
     `connection` may wrap it, as that of `colonnade.dbapi`, which begins its transaction now. Raises
-    InterfaceError, with what to do instead, if there is none.
+    InterfaceError, with the remedy, if there is none.
     """
     if hasattr(connection, "__colonnade_connection__"):
         connection = connection.__colonnade_connection__()
@@ -38,8 +38,8 @@ def in_transaction(verb: str, connection: Any, instead: str) -> Any:
 async def savepoint(connection: Any) -> AsyncGenerator[None]:
     """A part of the transaction that leaves nothing behind if it fails.
 
-    By its name: a transaction that was begun by hand, or by another library, is none that
-    `connection.transaction()` takes part in.
+    It is an SQL savepoint, because `connection.transaction()` takes no part in a transaction that
+    was begun by hand or by another library.
     """
     await connection.execute(f"SAVEPOINT {_NAME}")
     try:

@@ -1,4 +1,4 @@
-"""What the database knows of a queue: its row in the table of queues, and its payload."""
+"""The database's record of a queue: its row in the table of queues, and its payload."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def find(
 ) -> Found | None:
     """Return a queue that exists.
 
-    Raises QueueDefinitionError for one that is too new, and for what a stranger has made.
+    Raises QueueDefinitionError for one that is too new, and for a stranger's table.
     """
     place = await look_at(connection, schema, is_read_only=is_read_only)
     if not place.has_registry:
@@ -81,7 +81,7 @@ async def find(
 async def find_all(connection: Any, schema: str, *, is_read_only: bool = False) -> list[Found]:
     """Return all queues of the schema.
 
-    Raises QueueDefinitionError if one is too new, and for what a stranger has made.
+    Raises QueueDefinitionError if one is too new, and for a stranger's table.
     """
     place = await look_at(connection, schema, is_read_only=is_read_only)
     if not place.has_registry:

@@ -1,4 +1,4 @@
-"""The chores of a layout, such as emptying what is done: they wait for nobody."""
+"""The chores of a layout, such as emptying finished slots: they never wait."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from colonnade.jobs._layouts.base import Chore, Layout
 
 _logger = logging.getLogger("colonnade.jobs")
-# After a lock was not to be had: a backup or a report may hold it for hours.
+# The pauses after a lock could not be had: a backup or a report may hold it for hours.
 _PAUSE_S = 1.0
 _PAUSE_MOST_S = 60.0
 
 
 class Upkeep:
-    """The chores of one queue. What fails is tried again later; no verb fails for it."""
+    """The chores of one queue. A failed one is tried again later; no verb fails for it."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -29,7 +29,7 @@ class Upkeep:
         self._postponed: dict[str, tuple[float, float]] = {}
 
     async def run(self, connection: colonnade.Connection) -> None:
-        """Look what there is to do, and do it."""
+        """Look for chores that are due, and do them."""
         if not self._layout.look:
             return
         state = await ask(connection, self._layout.look)

@@ -1,6 +1,6 @@
 """Notifications that there may be jobs.
 
-They are hints: whoever waits looks by the clock, too. So nothing fails for their sake.
+They are hints: waiting workers look by the clock, too. So nothing fails for their sake.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _NOTIFY = (
     "SELECT pg_catalog.pg_notify($1, '')"
     " WHERE pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.<) 0.5"
 )
-# A transaction with a notification cannot be prepared for two phases, and nobody says that it will
-# be; so where the server has them at all, there is none.
+# A transaction with a notification cannot be prepared for two phases, and no one announces that it
+# will be; so where the server allows prepared transactions at all, there is no notification.
 _NOTIFY_IN_THEIRS = (
     f"{_NOTIFY} AND pg_catalog.current_setting('max_prepared_transactions')"
     " OPERATOR(pg_catalog.=) '0'"
@@ -29,7 +29,7 @@ _NOTIFY_IN_THEIRS = (
 
 
 async def wake(link: Any, definition: Definition) -> None:
-    """Wake those who wait for jobs of a queue; a failure is logged."""
+    """Wake the workers that wait for jobs of a queue; a failure is logged."""
     try:
         await ask(link, _NOTIFY, definition.channel)
     except PASSING as error:

@@ -1,4 +1,4 @@
-"""The layouts of a queue's tables, behind the same verbs; `base.Layout` is what they have to offer.
+"""The layouts of a queue's tables, behind the same verbs; `base.Layout` is their interface.
 
 Only this module knows which layouts there are.
 """

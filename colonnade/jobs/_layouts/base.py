@@ -1,4 +1,4 @@
-"""What every layout of a queue offers to the verbs: DDL, statements, and how jobs are settled."""
+"""The base of the layouts of queues: the DDL, statements and settling that the verbs use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOW = "pg_catalog.statement_timestamp()"
 DUE = f"job_ready_at OPERATOR(pg_catalog.<=) {NOW}"
 ALIVE = f"(job_expires_at IS NULL OR job_expires_at OPERATOR(pg_catalog.>) {NOW})"
-# What killed a dead letter joins the reasons before it when the letter becomes a job again.
+# The reason of a dead letter joins the earlier ones when the letter becomes a job again.
 HISTORY = "pg_catalog.array_append(job_errors, job_reason) AS job_errors"
 
 
@@ -35,12 +35,12 @@ NO_TIME = "'-infinity'::pg_catalog.timestamptz"
 IN_LINE = f"job_waits_until OPERATOR(pg_catalog.=) {NO_TIME}"
 WAITS = f"job_waits_until OPERATOR(pg_catalog.>) {NO_TIME}"
 COMES = f"{WAITS} AND job_waits_until OPERATOR(pg_catalog.<=) {NOW}"
-# So many jobs in line are asked for the ends of their leases.
+# The number of jobs in line that are asked for the ends of their leases.
 LOOKED_AT = 10_000
 
 
 def later(seconds: str) -> str:
-    """An expression: so many seconds from now; `seconds` is a parameter or a column."""
+    """An expression: this many seconds from now; `seconds` is a parameter or a column."""
     return f"{NOW} OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => {seconds})"
 
 
@@ -48,13 +48,13 @@ def first_of(count: int | str) -> str:
     """A clause: the first rows in an order that an index has.
 
     The planner does not see the number, and expects a tenth of the rows: so it takes the index, and
-    does not read and sort the table, whatever it believes of the rows.
+    does not read and sort the table, even if it misjudges the rows.
     """
     return f"LIMIT (SELECT {count}::pg_catalog.int8)"
 
 
 def waits_until(seconds: str) -> str:
-    """An expression: the time for which a job waits that is ready in so many seconds."""
+    """An expression: the time for which a job waits that is ready in this many seconds."""
     return f"CASE WHEN {seconds} OPERATOR(pg_catalog.>) 0 THEN {later(seconds)} ELSE {NO_TIME} END"
 
 
@@ -119,9 +119,9 @@ class Forms(NamedTuple):
     """A statement that settles jobs, in two forms."""
 
     brisk: str
-    """It leaves alone what another transaction has locked: it waits for nobody."""
+    """It leaves alone what another transaction has locked: it never waits."""
     patient: str
-    """It waits for that, and locks in the order in which all do who wait."""
+    """It waits for that, and locks in the one order of all statements that wait."""
 
 
 @dataclass(frozen=True)
@@ -167,25 +167,25 @@ class Chore:
     """Work on a queue's tables that is not urgent."""
 
     subject: str
-    """What it works on: after a failure it waits before it is tried there again."""
+    """The object that it works on: after a failure it waits before it is tried there again."""
     lock: str
     """The statements of its transaction; the first takes a lock, for which it hardly waits."""
     check: str = ""
     """A query whose answer must be true once the lock is held."""
     act: str = ""
-    """What it does then."""
+    """The statement that does the work, once the lock is held."""
 
 
 class LeasedJobs(Protocol):
     """The jobs of one batch under their lease."""
 
     columns: Columns
-    """What the caller sees."""
+    """The columns that the caller sees."""
     is_alone: bool
     """Whether it is one job that may end the process, before its last attempt."""
 
     def extend(self, wanted: NDArray[np.int64], lease: float) -> Call:
-        """Hold jobs for so many seconds from now."""
+        """Hold jobs for `lease` seconds from now."""
         raise NotImplementedError
 
     def release(self, wanted: NDArray[np.int64], held: NDArray[np.int64]) -> Call:
@@ -236,7 +236,7 @@ class Layout(ABC):
     requeue_some: str
     purge: str
     free = ""
-    """Let those in line that wait behind jobs that are gone; a layout without keys has none."""
+    """A statement: it lets jobs into line that waited for jobs now gone. None without keys."""
     look = ""
     """A query of the state from which `chores` follow; a layout without chores has none."""
 
@@ -284,10 +284,10 @@ class Layout(ABC):
 
     @abstractmethod
     def held(self, parts: Sequence[Part]) -> Question:
-        """Which of these jobs their batches still hold."""
+        """A query for those of these jobs that their batches still hold."""
 
     def chores(self, _state: Sequence[Sequence[Any]]) -> list[Chore]:
-        """What is to be done, by the rows of `look`."""
+        """The chores that are due, by the rows of `look`."""
         return []
 
 

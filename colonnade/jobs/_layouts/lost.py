@@ -1,8 +1,8 @@
-"""Jobs whose leases have ended before anybody settled them: one may be what ends its worker.
+"""Jobs whose leases have ended before anybody settled them: one of them may end its worker.
 
 Such jobs come in smaller batches. After one such end a job takes as much room as ten others, after
-two as a hundred, and before its last attempt a whole batch: what ends its worker takes ever fewer
-others along, and none at the end.
+two as a hundred, and before its last attempt a whole batch: a job that ends its worker takes ever
+fewer others along, and none at the end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FEWER_MOST = 9
 
 
 def is_lost(owner: str = "") -> str:
-    """An expression: whether a job that is ready has had such a lease, for then it has a token."""
+    """An expression: whether a ready job has had such a lease, which its token shows."""
     return f"({owner}job_token IS NOT NULL OR {owner}job_lost OPERATOR(pg_catalog.>) 0)"
 
 

@@ -76,9 +76,9 @@ _MINE = (
 # A transaction that locks a row, or has done so, leaves its number in the row. To make a lease,
 # `get` locks the row first. So most rows show that they are free, and need no lock to be tried.
 _FREE = "xmax OPERATOR(pg_catalog.=) '0'::pg_catalog.xid OR xmax OPERATOR(pg_catalog.=) xmin"
-# In this order, all lock rows who wait for them.
+# All statements that wait for rows lock them in this order.
 _LOCKED = f"{BY_KEY}, job_waits_until, {_ORDER}"
-# A row for each batch, and not for each job, is what a client reads soonest.
+# A client reads a row for each batch sooner than one for each job.
 _EACH_WITH_IDS = "job_token, pg_catalog.array_agg(job_id)"
 _IN_ORDER = f"SELECT * FROM taken ORDER BY {_ORDER}"
 _SWEPT_AT_ONCE = 10_000
@@ -202,7 +202,7 @@ class Rows(Layout):
         )
 
     def _settle(self) -> None:
-        """What the holder of a lease does."""
+        """Make the statements of a lease's holder."""
         table = self._table
         self.delete = self._in_both_forms(
             lambda mine: (
@@ -231,7 +231,7 @@ class Rows(Layout):
         self.nack = self._in_both_forms(self._nacking)
 
     def _in_both_forms(self, build: Callable[[str], str]) -> Forms:
-        """A statement about rows of a batch, without and with waiting for whoever locks them."""
+        """A statement about rows of a batch, without and with waiting for locked rows."""
         waited = locked_first(f"{self._table} WHERE {_MINE}", _LOCKED)
         return Forms(build(self._free(_MINE)), build(f"{_MINE} AND {waited}"))
 
@@ -278,7 +278,7 @@ class Rows(Layout):
         )
 
     def _look(self) -> None:
-        """What changes nothing."""
+        """Make the statements that change nothing."""
         table, dead = self._table, self._dead
         self.next_ready = next_ready_sql(table, _ORDER)
         self.length = f"SELECT pg_catalog.count(*) FROM {table}"
@@ -304,7 +304,7 @@ class Rows(Layout):
         )
 
     def _administer(self) -> None:
-        """What an administrator does."""
+        """Make the statements of an administrator."""
         back = (
             f" RETURNING job_id, job_priority, job_key, job_trace, {HISTORY}, {self._payload}),"
             f" added AS (INSERT INTO {self._table} ({self._kept})"
@@ -385,7 +385,7 @@ def _is_awaited(answer: Answer) -> bool:
 
 
 def _named(parts: Sequence[Part]) -> tuple[object, ...]:
-    """The arguments by which statements know the jobs of several batches."""
+    """The arguments that name the jobs of several batches."""
     import numpy as np
 
     priorities = np.unique(np.concatenate([part.leased.priorities for part in parts]))

@@ -71,9 +71,9 @@ def _insert_sql(definition: Definition, options: AddOptions) -> tuple[str, list[
 
 
 def _indexed(key: str) -> str:
-    """An expression: the key, or if it is too long for an index, its beginning and a hash.
+    """An expression: the key, or its beginning and a hash if it is too long for an index.
 
-    So is a key that has the mark of such a one, or it could be chosen to equal another's.
+    A key with the mark of a hash is hashed, too: else it could be chosen to equal another's.
     """
     digest = f"pg_catalog.sha256(pg_catalog.convert_to({key}, 'UTF8'))"
     return (

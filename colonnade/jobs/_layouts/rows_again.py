@@ -39,8 +39,8 @@ def again_sql(table: str, columns: Sequence[str], jobs: str) -> str:
 
     `jobs` is a query of the jobs, with these columns and at most once each key. The statement
     answers how many it has added. Jobs that are there are locked until the transaction ends: so a
-    worker that gets one that waits sees what the transaction has written. Those that are leased are
-    written as they were, because only what is written is told.
+    worker that gets one that waits sees the transaction's changes. Leased jobs are written as they
+    were, because the statement tells only of jobs that it writes.
     """
     listed = ", ".join(columns)
     rest = [name for name in columns if name not in {"job_key", "job_waits_until"}]

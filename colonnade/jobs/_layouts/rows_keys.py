@@ -1,4 +1,4 @@
-"""Unique keys of the layout `rows`: whoever waits for several waits in one order.
+"""Unique keys of the layout `rows`: all that wait for several of them wait in one order.
 
 Two adders of the same keys, each in the order of its own jobs, would wait in a circle. So rows are
 written in the order of their keys; their ids are drawn before that, in the order of the jobs.
@@ -25,7 +25,7 @@ def ids_rights_ddl(table: str, role: str) -> str:
 
 
 def ids_granted_ddl(table: str) -> str:
-    """The statement that lets those draw ids who may add to the queue already."""
+    """The statement that lets the roles that may already add to the queue draw ids."""
     return granted_ddl(table, _grant(table))
 
 

@@ -1,4 +1,4 @@
-"""The layout `segments`: jobs are only ever appended, and what changes are ranges of them.
+"""The layout `segments`: jobs are only ever appended, and only ranges of them change.
 
 A range has up to a thousand jobs that were added together, and one lease: so a thousand jobs leave
 two dead rows behind, and not two thousand. Jobs and ranges lie in a ring of slots; a slot that has
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _ORDER = "job_priority, job_place, job_id"
 _PLACES = ", ".join(KEY[:3])
-# What is the same for all jobs of a range, besides its key and its bounds.
+# The columns that all jobs of a range share, besides its key and its bounds.
 _RULES = "job_ready_at, job_expires_at, job_attempts, job_lost, job_token, job_done, job_trace"
 _RANGE = f"{', '.join(KEY)}, job_slot, job_last, job_count, {_RULES}"
 _SWEPT_AT_ONCE = 100
@@ -108,7 +108,7 @@ class Segments(Layout):
         return held_question(self.settling, parts)
 
     def chores(self, state: Sequence[Sequence[Any]]) -> list[Chore]:
-        """Turn the ring, and truncate what is done."""
+        """Turn the ring, and truncate finished slots."""
         return self._ring.chores(state)
 
     def _lining_up(self) -> str:
@@ -130,7 +130,7 @@ class Segments(Layout):
     def _found(self, in_order: str, most_of_each: str = "") -> str:
         """The first jobs with the ranges that have them, and these ranges.
 
-        Only so many ranges are locked as the LIMIT of the jobs pulls out of the innermost query.
+        Only as many ranges are locked as the LIMIT of the jobs pulls out of the innermost query.
         """
         ready = f"CASE WHEN {DUE} THEN {self._has_attempts} AND {ALIVE} ELSE false END"
         ranges = (
@@ -153,7 +153,7 @@ class Segments(Layout):
         )
 
     def _few_enough(self) -> str:
-        """Likewise, but no more than there is room for in one batch."""
+        """Likewise, but only as many as one batch has room for."""
         limit, most = "$1::pg_catalog.int8", self.definition.retry.max_attempts
         fit = f"{limit} OPERATOR(pg_catalog./) {room(limit, most, 'r.')}"
         each = f"pg_catalog.floor({fit})::pg_catalog.int8"
@@ -165,7 +165,7 @@ class Segments(Layout):
         )
 
     def _getting(self) -> tuple[str, str]:
-        """Get with a lease, and without. A range of which only the first jobs are got is cut."""
+        """Get with a lease, and without. A range is cut if only its first jobs are got."""
         ranges, whole = self.names.ranges, "u.got OPERATOR(pg_catalog.>=) u.job_count"
         cut = "u.got OPERATOR(pg_catalog.<) u.job_count"
         after = "u.got_last OPERATOR(pg_catalog.+) 1"
@@ -204,7 +204,7 @@ class Segments(Layout):
         return lease, take
 
     def _shown(self, attempts: str, keys: str) -> str:
-        """The jobs of the ranges that were held, and what settles them."""
+        """The jobs of the ranges that were held, with the columns that settle them."""
         return (
             f"SELECT {self._payload}, job_id, job_priority, {attempts} AS job_attempts, {keys}"
             f" job_trace FROM found AS f JOIN held AS h ON {_joined('f', 'h')} ORDER BY {_ORDER}"
@@ -229,7 +229,7 @@ class Segments(Layout):
         )
 
     def _look(self) -> None:
-        """What changes nothing: the ranges know how many jobs they have."""
+        """Make the statements that change nothing: the ranges know how many jobs they have."""
         ranges = self.names.ranges
         total = "coalesce(pg_catalog.sum(job_count), 0)::pg_catalog.int8"
         some = "coalesce(pg_catalog.sum(job_count) FILTER (WHERE {}), 0)::pg_catalog.int8"
@@ -255,7 +255,7 @@ class Segments(Layout):
         )
 
     def _administer(self) -> None:
-        """What an administrator does. Requeued jobs go to the end of their priority."""
+        """Make an administrator's statements. Requeued jobs go to the end of their priority."""
         names = self.names
         chunk = "PARTITION BY job_priority, job_trace ORDER BY job_id"
         again = (

@@ -93,7 +93,7 @@ def _ranges_sql(
 def _spread_sql(
     definition: Definition, names: Names, options: AddOptions, opened: Sequence[Any]
 ) -> tuple[str, list[object]]:
-    """The jobs from the other table, sorted by what they have beside them, and their ranges.
+    """The jobs from the other table, sorted by the values beside them, and their ranges.
 
     The ids follow this order, so that a range is a stretch of ids of this `add`.
     """

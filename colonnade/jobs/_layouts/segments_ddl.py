@@ -93,7 +93,7 @@ def drop_ddl(names: Names) -> str:
 
 
 def rights_ddl(names: Names, role: str) -> str:
-    """What adding, leasing and emptying a slot needs. Jobs are neither changed nor deleted."""
+    """The rights to add, to lease and to empty a slot. Jobs are neither changed nor deleted."""
     slots = ", ".join(names.slot(number) for number in range(SLOTS))
     ranges = ", ".join(names.slot_ranges(number) for number in range(SLOTS))
     return (

@@ -110,7 +110,7 @@ def ack_call(settling: Settling, parts: Sequence[Part]) -> Call:
 
 
 def held_question(settling: Settling, parts: Sequence[Part]) -> Question:
-    """Which of these jobs, of several batches, are in ranges that the batches still have."""
+    """A query for those of these jobs, of several batches, whose ranges the batches still have."""
     found = _found(parts)
     return Question(settling.holding, _keys(found), _whole(found, len(parts)))
 
@@ -126,7 +126,7 @@ def _found(parts: Sequence[Part]) -> list[_Found]:
 
 
 def _keys(found: Sequence[_Found]) -> list[NDArray[Any]]:
-    """The arguments by which statements know ranges."""
+    """The arguments that name ranges."""
     import numpy as np
 
     return [

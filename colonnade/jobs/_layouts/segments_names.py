@@ -1,7 +1,7 @@
 """The names of a queue's tables in the layout `segments`, quoted, and how ranges meet jobs.
 
-No statement that updates, deletes or locks rows finds them by their slot, which is what tables are
-partitioned by: an add has a number of its own, and is in one slot. A comparison of the slot would
+No statement that updates, deletes or locks rows finds them by their slot, the partition key of the
+tables: an add has a number of its own, and is in one slot. A comparison of the slot would
 let PostgreSQL leave out partitions while the statement runs, and a row that was changed meanwhile
 makes PostgreSQL 18 use memory that it has freed (`tests/jobs/test_pruning_crash.py` has the
 smallest such statement). To look into all of them costs a step into each index.
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
 
 SLOTS = 8
-# A range has at most so many jobs, which share a lease, a time and a priority.
+# A range has at most this many jobs, which share a lease, a time and a priority.
 RANGE_JOBS = 1000
-# What makes a range known: the index has the first three.
+# The key of a range: the index has the first three columns.
 KEY = ("job_priority", "job_place", "job_first", "job_add")
 
 
@@ -74,7 +74,7 @@ def chunk_of(window: str) -> str:
 
 
 def same(left: str, right: str) -> str:
-    """An expression: both are one range, in line, as all are that anybody holds."""
+    """An expression: both are one range, in line, as every held range is."""
     return f"{equal(f'{left}.job_waits_until', NO_TIME)} AND {same_key(left, right)}"
 
 

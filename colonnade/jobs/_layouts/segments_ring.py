@@ -1,7 +1,7 @@
 """The ring of slots: where jobs are added now, and when a slot is emptied.
 
 A slot is truncated only while it has no ranges, which is seen by a statement that begins after the
-lock is held; whoever adds to a slot holds a lock on it until the transaction ends. So it does not
+lock is held; every adder to a slot holds a lock on it until the transaction ends. So it does not
 matter if an adder has read the ring before it turned.
 """
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from colonnade.jobs._layouts.segments_names import Names
 
-# The ring turns when its slot has so many bytes of jobs, or of ranges: the dead ones among them
-# are what `get` steps over while a snapshot is held.
+# The ring turns when its slot has this many bytes of jobs, or of ranges: `get` steps over the dead
+# ones among them while a snapshot is held.
 _JOBS_BYTES = 64 << 20
 _RANGES_BYTES = 1 << 20
-# Also when all jobs of the slot are done, and it has not turned for so long.
+# Also when all jobs of the slot are done, and it has not turned for this time.
 _IDLE_S = 60.0
-# Whoever truncates lets others wait no longer than this.
+# A truncation lets others wait no longer than this.
 _LOCK_MS = 20
 # An empty table has the first page of its index, and of that of its large values.
 _EMPTY_BYTES = 2 * 8192
@@ -52,7 +52,7 @@ class Ring:
         )
 
     def chores(self, state: Sequence[Sequence[Any]]) -> list[Chore]:
-        """What is to be done."""
+        """The truncations and the turn that are due."""
         slots = [_Slot(*row) for row in state]
         current = slots[slots[0].current]
         following = slots[(current.number + 1) % SLOTS]

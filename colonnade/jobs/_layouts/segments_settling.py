@@ -33,7 +33,7 @@ _MATCH = (
     f" AND {equal('r.job_token', 'k.token')}"
 )
 _BOUNDS = "m.n, r.job_first, r.job_last"
-# How ranges are locked by who waits for nobody, and by who waits, in the order in which all do.
+# The locks of ranges: without waiting, and with waiting, in the one order of all that wait.
 _BRISKLY = "FOR UPDATE OF r SKIP LOCKED"
 ORDER = "job_add, job_first"
 _PATIENTLY = "ORDER BY r.job_add, r.job_first FOR UPDATE OF r"
@@ -142,7 +142,7 @@ class Settling:
         )
 
     def _again(self, condition: str) -> str:
-        """What is tried again: for each range a new one, in the current slot."""
+        """The jobs that are tried again: for each range a new one, in the current slot."""
         return (
             f"again AS MATERIALIZED (SELECT t.*, {self._names.next_of(self._names.adds)} AS again,"
             f" ring.slot AS again_slot FROM t CROSS JOIN {self._names.ring} AS ring"
@@ -191,7 +191,7 @@ class Settling:
 
 
 def _in_both_forms(build: Callable[[str], str]) -> Forms:
-    """A statement about ranges, without and with waiting for whoever locks them."""
+    """A statement about ranges, without and with waiting for locked ones."""
     return Forms(build(_BRISKLY), build(_PATIENTLY))
 
 

@@ -3,7 +3,7 @@
 For a small call it is a table beside the queue's, which COPY fills, and from which the statement
 that adds the jobs deletes them in the same transaction: so nobody else sees them. It is not logged:
 nothing in it outlives a transaction. A temporary table for each call would leave dead rows in the
-catalogs, by which all sessions plan more slowly. For a large call it is one nevertheless: that is
+catalogs, which make all sessions plan more slowly. A large call uses one nevertheless: that is
 faster for each row, and its file goes when it is done.
 """
 
@@ -49,15 +49,15 @@ def staging_rights_ddl(definition: Definition, role: str) -> str:
 
 
 def staging_granted_ddl(definition: Definition) -> str:
-    """The statement that gives these rights to whoever may add to the queue already."""
+    """The statement that gives these rights to the roles that may already add to the queue."""
     grant = f"GRANT SELECT, INSERT, DELETE ON {definition.staging_table}"
     return granted_ddl(definition.table, quote_literal(grant))
 
 
 def granted_ddl(table: str, grant: str) -> str:
-    """The statement that grants something to all who may add to a table.
+    """The statement that grants something to all roles that may add to a table.
 
-    `grant` is an expression of the statement without its end, which names whom.
+    `grant` is an expression of the statement without its end, which names the roles.
     """
     body = (
         "BEGIN EXECUTE pg_catalog.concat((SELECT pg_catalog.string_agg(pg_catalog.concat("

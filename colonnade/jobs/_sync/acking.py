@@ -1,6 +1,6 @@
 # Generated from colonnade/jobs/_async/acking.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Batches that are done, acknowledged together; what others have locked, when they are done."""
+"""Finished batches, acknowledged together; jobs that others have locked, when those end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from colonnade.jobs._sync.batch import Batch
 
-# One statement has at most so many batches; whoever makes them faster waits for it.
+# One statement has at most this many batches; a worker that makes them faster waits for it.
 _TOGETHER_MOST = 200
-# The pauses before what another transaction has locked is tried again: they double.
+# The pauses before locked jobs are tried again: they double.
 _AGAIN_S = 0.05
 _AGAIN_MOST_S = 1.0
-# At the end of the work, it is tried for so long.
+# The time to try at the end of the work.
 _LAST_S = 5.0
-# When that is cut off, because its work was to have ended, for so long.
+# The time to try when the end is cut off, because the work was to have ended.
 _CUT_OFF_S = 1.0
 
 
@@ -36,10 +36,10 @@ class Acks:
     No clock delays it: a statement has the batches that were finished while the one before it was
     under way. So small batches share statements, and a lone batch is acknowledged at once.
 
-    No statement waits for a lock: a job that another transaction has locked keeps the others from
-    nothing, and is tried again until that one ends, or the job is lost. So is what the server could
-    not be told. `let_go` is called for a batch when nothing is left to tell; until then its leases
-    are extended.
+    No statement waits for a lock: a job that another transaction has locked does not hold up the
+    others, and is tried again until that one ends, or the job is lost. So are jobs that the server
+    could not be told of. `let_go` is called for a batch when nothing is left to tell; until then
+    its leases are extended.
     """
 
     def __init__(self, let_go: Callable[[Batch], None]) -> None:
@@ -50,7 +50,7 @@ class Acks:
         self.error: Exception | None = None
         self._pause = _AGAIN_S
         self._bell = Signal()
-        # Those who wait until the server knows what is finished.
+        # The calls of `told` that wait for the server's answer.
         self._asking: deque[Signal] = deque()
 
     def add(self, batch: Batch) -> None:
@@ -65,7 +65,7 @@ class Acks:
     def told(self) -> None:
         """Wait until the server was told of all that is finished now, but not for long.
 
-        What others have locked is left to be tried again, and so is what could not be told.
+        Jobs that others have locked are tried again later, and so are those that could not be told.
         """
         answer = Signal()
         self._asking.append(answer)
@@ -99,7 +99,7 @@ class Acks:
         return f"that could not be told: {self.error!r}"
 
     def _round(self) -> None:
-        """Wait for a batch, or until what is left should be tried again."""
+        """Wait for a batch, or until the batches that are left should be tried again."""
         self._bell.wait(self._pause if self._left else None)
         self._bell.clear()
         asking = len(self._asking)

@@ -1,6 +1,6 @@
 # Generated from colonnade/jobs/_async/asking.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""Statements and transactions of queues: the same whatever the defaults of role and database are.
+"""Statements and transactions of queues: the same under any defaults of role and database.
 
 Values go past the codecs of the pool's owner. A statement that the server gave up, because of
 others or of a default, has done nothing: it runs again as READ COMMITTED, which all of them expect.
@@ -31,7 +31,7 @@ _GIVEN_UP = (
     *(ReadOnlySQLTransactionError, SerializationError),
 )
 _AGAIN_MOST = 10
-# The pauses between attempts double, and are random, so that those who met do not meet again.
+# The pauses between attempts double, and are random, so that two that met do not meet again.
 _PAUSE_S = 0.005
 _SETTINGS = "SET TRANSACTION READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 0"
 

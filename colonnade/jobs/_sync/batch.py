@@ -142,7 +142,7 @@ class Batch:
             raise self._loss(wanted, done)
 
     def release(self, ids: Any = None) -> None:
-        """Give back jobs that were not begun: they are ready at once, without an attempt more."""
+        """Give back jobs that were not begun: they are ready at once, and it counts no attempt."""
         self._release(self.queue.pool, self._wanted(ids))
 
     def nack(self, ids: Any = None, *, delay: float | None = None, reason: Any = "failed") -> None:
@@ -171,11 +171,11 @@ class Batch:
         try:
             self._settled_as("failed", wanted, done)
         finally:
-            # Those who wait know nothing of its new time.
+            # Waiting workers do not know its new time.
             self.queue.wake()
 
     def extend(self, lease: float = 60.0, ids: Any = None) -> None:
-        """Hold jobs for `lease` seconds from now, whatever is left of the present lease."""
+        """Hold jobs for `lease` seconds from now, in place of the rest of the present lease."""
         check_seconds("lease", lease)
         wanted = self._wanted(ids)
         until = datetime.now(UTC) + timedelta(seconds=lease)
@@ -290,7 +290,7 @@ class Batch:
             tell(definition, "dead", np.isin(done, self.ids[is_last]).sum())
 
     def _log_failed(self, done: list[int], reasons: dict[int, str]) -> None:
-        """Log what failed: what is tried again, and what has become dead letters."""
+        """Log the failed jobs: those that are tried again, and those that became dead letters."""
         import numpy as np
 
         definition = self.queue.definition
@@ -354,10 +354,10 @@ class Batch:
             raise error
 
     def _lose(self, gone: NDArray[np.int64]) -> None:
-        """Note jobs that the server does not know as this batch's any more.
+        """Note jobs that the server no longer knows as this batch's.
 
-        Raises LeaseLostError for those that nothing else explains. What a statement without an
-        answer has named was settled by it, or lost: nobody knows.
+        Raises LeaseLostError for those that nothing else explains. Jobs that a statement without
+        an answer has named were settled by it, or lost: nobody knows.
         """
         import numpy as np
 
@@ -375,9 +375,9 @@ class Batch:
 def extend_on(
     connection: colonnade.sync.Connection, batch: Batch, lease: float, within: float
 ) -> bool:
-    """Extend what a batch holds, but what others have locked; return whether that is all.
+    """Extend what a batch holds, except locked jobs; return whether that is all of it.
 
-    Raises LeaseLostError for what is lost beyond doubt: what is being settled meanwhile is not.
+    Raises LeaseLostError for jobs that are lost beyond doubt, not for those being settled.
     """
     wanted = batch.held
     if not len(wanted):
@@ -401,7 +401,7 @@ def release_within(batch: Batch, seconds: float) -> None:
 def ack_together(
     batches: Sequence[Batch], place: Any
 ) -> tuple[list[Batch], list[tuple[Batch, LeaseLostError]]]:
-    """Acknowledge what batches of one queue still hold, in one statement that waits for nobody.
+    """Acknowledge the jobs that batches of one queue hold, in one statement that never waits.
 
     Returns the batches with jobs that another transaction has locked, which are still held, and
     the lost jobs of each batch. `place` is a pool, or a connection without a transaction.

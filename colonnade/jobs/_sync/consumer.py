@@ -182,7 +182,7 @@ class Consumer:
                     return
                 failure = failure_of(self._handler, batch)
         except BaseException:
-            # Cancelled, or ended by Ctrl-C: the handler has not done what it has not settled. The
+            # Cancelled, or ended by Ctrl-C: jobs that the handler has not settled are not done. The
             # other lanes stop before it is given back. If one of them began it and ended by Ctrl-C
             # as well, the loop would end before this release.
             self._stop.set()
@@ -206,7 +206,7 @@ class Consumer:
         return not self._stop.is_set() and len(batch.held) == len(batch)
 
     def _failed(self, batch: Batch, failure: BaseException) -> None:
-        """Give back what the handler has not settled; nothing of a failure ends the worker."""
+        """Give back the jobs that the handler has not settled; no failure ends the worker."""
         logger.warning(
             "a handler failed with %d jobs of the queue %s: %s",
             *(len(batch.held), batch.queue.definition, headline_of(failure)),
@@ -216,7 +216,7 @@ class Consumer:
         self._settled(batch, batch.nack, reason=reason_of(failure))
 
     def _settled(self, batch: Batch, verb: Callable[..., None], **options: Any) -> None:
-        """Tell the server; what it does not hear comes back when the lease ends."""
+        """Tell the server; a job of which it hears nothing comes back when its lease ends."""
         try:
             verb(**options)
         except LeaseLostError as error:

@@ -38,11 +38,11 @@ _GIVE_BACK_S = 5.0
 # A `get` that takes longer may have a bad plan.
 _SLOW_S = 0.05
 _PLAN_S = 1.0
-# So many jobs that cannot be read are put out of the way by one call.
+# One call puts at most this many jobs that cannot be read out of the way.
 _UNREADABLE_MOST = 10
 # The lease of a job that is to be removed at once.
 _SHORT_LEASE_S = 60.0
-# So many jobs whose time has come get in line at once, at least: those of one time in their order.
+# At least this many jobs whose time has come get in line at once: those of one time in their order.
 _LINED_UP = 10_000
 
 
@@ -91,7 +91,7 @@ class Asker:
     """A caller of `get`: it asks on one connection at a time, and leaves no lease behind.
 
     A lease whose answer did not arrive is given back on the same connection, which the server
-    serves again only after it has ended what it was asked. A caller that is cancelled does not wait
+    serves again only after it has ended the statement. A caller that is cancelled does not wait
     for it.
 
     A worker that is late with its duties, such as one whose loop was blocked, takes no jobs. The
@@ -243,7 +243,7 @@ class Asker:
     ) -> Batch | None:
         """Get jobs, or None if duties have come due meanwhile.
 
-        One with a value that columns cannot hold must not keep all others from it.
+        A job with a value that columns cannot hold must not keep all others from it.
 
         Fewer jobs are tried until they can be read. If it is the first one, it keeps its lease: so
         it is out of the way, and becomes a dead letter when it has no attempts left. After several
@@ -277,7 +277,7 @@ class Asker:
     def _taken(
         self, connection: colonnade.sync.Connection, queue: Tables, in_order: bool, limit: int
     ) -> Batch:
-        """Remove jobs; what cannot be read stays."""
+        """Remove jobs; unreadable ones stay."""
         layout = queue.layout
         with own_transaction_on(connection):
             columns = columns_of(connection, layout, layout.take, limit, in_order)

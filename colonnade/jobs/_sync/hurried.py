@@ -1,6 +1,6 @@
 # Generated from colonnade/jobs/_async/hurried.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""A pool for whoever has little time."""
+"""A pool for callers with little time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class HurriedPool:
-    """What `asking.ask` needs of a pool; each call ends within `seconds`.
+    """The part of a pool that `asking.ask` needs; each call ends within `seconds`.
 
-    The wait for a connection counts: whoever settles jobs because it ends must not wait for others,
-    who may wait for its end.
+    The wait for a connection counts: a worker that settles jobs because it ends must not wait for
+    others, which may wait for its end.
     """
 
     def __init__(self, pool: colonnade.sync.Pool, seconds: float) -> None:

@@ -21,7 +21,7 @@ def list_queues(pool: colonnade.sync.Pool, *, schema: str = "jobs") -> list[Queu
 
     It reads the table of queues, which every worker may read, and looks at no queue's jobs: those
     of other versions of Colonnade are listed, too. Raises QueueDefinitionError for a table that
-    a stranger made: `colonnade docs security` says whom it trusts.
+    a stranger made: `colonnade docs security` names the roles that it trusts.
     """
     check_pool(pool)
     check_identifier("schema", schema)

@@ -55,7 +55,7 @@ def migrate(connection: Any, found: Found) -> None:
 
 
 def must_migrate(found: Found) -> str:
-    """What is to be done with a queue that is too old."""
+    """The advice for a queue that is too old."""
     return (
         f'the queue "{found.schema}.{found.name}" has the layout {found.layout} {found.version}, '
         f"and this version of Colonnade works with {found.layout} {found.tables().version}: let "

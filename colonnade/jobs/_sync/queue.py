@@ -51,8 +51,8 @@ class Queue(Tables):
 
         The lease is committed when it returns: nobody else gets these jobs before its end. After
         it, they come back by themselves, which counts as an attempt. With `lease=None` the jobs are
-        removed at once, so that each is handed out at most once: what this process does not finish
-        is lost.
+        removed at once, so that each is handed out at most once: jobs that this process does not
+        finish are lost.
         """
         return get([self], limit=limit, lease=lease, timeout=timeout)
 

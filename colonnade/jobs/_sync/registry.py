@@ -1,6 +1,6 @@
 # Generated from colonnade/jobs/_async/registry.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""What the database knows of a queue: its row in the table of queues, and its payload."""
+"""The database's record of a queue: its row in the table of queues, and its payload."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def look_at(connection: Any, schema: str, *, is_read_only: bool = False) -> Plac
 def find(connection: Any, schema: str, name: str, *, is_read_only: bool = False) -> Found | None:
     """Return a queue that exists.
 
-    Raises QueueDefinitionError for one that is too new, and for what a stranger has made.
+    Raises QueueDefinitionError for one that is too new, and for a stranger's table.
     """
     place = look_at(connection, schema, is_read_only=is_read_only)
     if not place.has_registry:
@@ -81,7 +81,7 @@ def find(connection: Any, schema: str, name: str, *, is_read_only: bool = False)
 def find_all(connection: Any, schema: str, *, is_read_only: bool = False) -> list[Found]:
     """Return all queues of the schema.
 
-    Raises QueueDefinitionError if one is too new, and for what a stranger has made.
+    Raises QueueDefinitionError if one is too new, and for a stranger's table.
     """
     place = look_at(connection, schema, is_read_only=is_read_only)
     if not place.has_registry:

@@ -33,7 +33,7 @@ _SWEEP_PART = 0.02
 
 
 class Tables:
-    """The tables of a queue, reached through a pool: what its batches and workers need of it."""
+    """The tables of a queue, reached through a pool, as its batches and workers need them."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Tables:
         self._upkeep = Upkeep(self.layout)
         self.poll = poll
         self.notifies = notify
-        """Whether its verbs notify those who wait; `notify` does it in any case."""
+        """Whether its verbs notify waiting workers; `notify` does it in any case."""
         self._next_sweep = 0.0
         self.nothing: Columns | None = None
         """The last answer of `get` if it was without jobs: then the next one begins with a look."""
@@ -84,7 +84,7 @@ class Tables:
         and "replace" gives it the new payload, takes it from the worker that holds it, and begins
         its attempts anew. "again" leaves a job alone that waits to be handed out; beside one that a
         worker holds, it adds another, which is handed out when that one is done or a dead letter.
-        At most one waits so. Of equal keys in `table` the first is taken, or to replace the last.
+        At most one waits so. Of equal keys in `table` the first counts; with "replace", the last.
 
         Without `connection` the jobs are committed, and durable, when it returns. With it, they are
         part of the caller's transaction, however that was begun, and nobody sees them or is woken
@@ -162,7 +162,7 @@ class Tables:
     def sweep(self, connection: colonnade.sync.Connection | None = None) -> None:
         """Make dead letters of jobs that are expired or without attempts; `get` calls this.
 
-        In the layout segments it also empties what is done. It looks at all jobs or ranges, so it
+        In the layout segments it also empties finished slots. It looks at all jobs or ranges, so it
         runs once a second, or less often if it takes long. Without `connection` it takes one of the
         pool.
         """
@@ -207,7 +207,7 @@ class Tables:
             self.notify(place)
 
     def free(self, place: Any) -> None:
-        """Let those in line that wait behind jobs that are gone, and wake who waits for them."""
+        """Let jobs into line that waited for jobs now gone, and wake workers that wait for them."""
         if self.layout.free:
             rows = ask(place, self.layout.free)
             if rows[0][0]:

@@ -38,7 +38,7 @@ class Workers:
                 turns.halt.set()
 
     def leave(self, turns: Turns) -> None:
-        """Take part no longer."""
+        """Stop taking part."""
         with self.mutex:
             self._turns.remove(turns)
 
@@ -49,7 +49,7 @@ class Workers:
             return self.alone is None
 
     def dismiss(self) -> None:
-        """Count a lane no longer."""
+        """Stop counting a lane."""
         with self.mutex:
             self.lanes -= 1
         self.fewer.set()
@@ -65,7 +65,7 @@ class Workers:
             return self.alone is batch
 
     def go_on(self) -> None:
-        """Nothing is alone any more."""
+        """End the turn of a batch that ran alone, and let the others go on."""
         with self.mutex:
             self.alone = None
             self.together.set()
@@ -84,7 +84,7 @@ _is_in_a_turn: ContextVar[bool] = ContextVar("colonnade.jobs.turn", default=Fals
 
 
 class Turns:
-    """So many batches are begun at once, or one job that may end the process, alone.
+    """Lets a number of batches begin at once, or, alone, one job that may end the process.
 
     Such a job, before its last attempt, begins when no other lane of the process, or of the event
     loop, holds or gets any: they would lose an attempt with it, and some have no other. Meanwhile

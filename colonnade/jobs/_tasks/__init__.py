@@ -1,1 +1,1 @@
-"""What waits and runs beside: tasks in `asyncio`, threads in `threads`, with the same names."""
+"""Waiting and background work: tasks in `asyncio`, threads in `threads`, with the same names."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Sequence
 
 _Jobs = TypeVar("_Jobs")
-# So long those that help may take to tell the last of what was done.
+# The time that the helpers have at the end to tell the last finished jobs.
 _END_S = 1.0
 
 Semaphore = asyncio.Semaphore
@@ -57,7 +57,7 @@ class Signal:
         return self._event.is_set()
 
     async def wait(self, seconds: float | None) -> None:
-        """Wait for the flag, at most so long."""
+        """Wait for the flag, at most this long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -133,7 +133,7 @@ async def failure_of(
 ) -> BaseException | None:
     """Let the handler work, and return what it raised, if that is the failure of its jobs.
 
-    It is a task of its own: what it does to its task does not reach the caller's. If the caller is
+    It runs as a task of its own: if it cancels that, the caller's goes on. If the caller is
     cancelled, so is the handler, and the cancellation is raised when it has ended by it. Also
     raises what `ends_worker`, such as WrongHandlerError for a plain function.
     """
@@ -186,7 +186,7 @@ def _exit_before(error: BaseException) -> SystemExit | None:
 
 
 def workers_beside() -> Hashable:
-    """Those who would end together: the workers of this event loop."""
+    """The workers that would end together: those of this event loop."""
     return asyncio.get_running_loop()
 
 

@@ -1,4 +1,4 @@
-"""What several users share, from the coming of the first to the going of the last."""
+"""An object that several users share, from the arrival of the first to the exit of the last."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable, Sequence
 
 _Jobs = TypeVar("_Jobs")
-# A handler of signals runs after so long at the latest.
+# A handler of signals runs after this time at the latest.
 _LOOK_S = 0.1
-# So long those that help may take to tell the last of what was done.
+# The time that the helpers have at the end to tell the last finished jobs.
 _END_S = 1.0
 
 Semaphore = threading.Semaphore
@@ -66,7 +66,7 @@ class Signal:
         return self._is_set
 
     def wait(self, seconds: float | None) -> None:
-        """Wait for the flag, at most so long."""
+        """Wait for the flag, at most this long."""
         with self._changed:
             self._changed.wait_for(self.is_set, seconds)
 
@@ -154,7 +154,7 @@ def failure_of(handler: Callable[[_Jobs], object], batch: _Jobs) -> BaseExceptio
 
 
 def workers_beside() -> Hashable:
-    """Those who would end together: the workers of this process."""
+    """The workers that would end together: those of this process."""
     return os.getpid()
 
 

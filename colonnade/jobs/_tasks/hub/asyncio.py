@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     import colonnade
 
-# A pool that closes waits for the connection, which looks so often.
+# A pool that closes waits for the connection, which looks at this interval.
 _LOOK_S = 0.1
 _ACQUIRE_S = 5.0
-# So long a connection may take to begin or end its listening; then it is ended itself.
+# The time that a connection may take to begin or end its listening; then it is ended itself.
 _ANSWER_S = 1.0
-# A busy server takes so long for a statement, though leases may be shorter.
+# A busy server may take this time for a statement, though leases may be shorter.
 _WITHIN_LEAST_S = 0.5
 # Leases end, and callers of the pool only wait.
 _PRIORITY = 1
@@ -46,7 +46,7 @@ class Duty(Protocol):
 
 
 class Hub:
-    """Listens for all who wait for jobs of a pool, and does the duties of its consumers.
+    """Listens for all that wait for jobs of a pool, and does the duties of its consumers.
 
     Nobody else uses its connection, so neither busy handlers nor an exhausted pool hold it up.
     """
@@ -57,7 +57,7 @@ class Hub:
         self._duties: list[Duty] = []
         # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
         self._answers_due: dict[object, float] = {}
-        # Of those who wait until no duty is due.
+        # The signals of the calls that wait until no duty is due.
         self._waiting: list[Signal] = []
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class Hub:
             self._task = asyncio.create_task(self._run(), name="colonnade.jobs.listen")
 
     async def leave(self, channels: Sequence[str], bell: Signal) -> None:
-        """Set it no longer; the last one gives the connection back."""
+        """Stop setting it; the last one gives the connection back."""
         for channel in channels:
             self._bells[channel].remove(bell)
             if not self._bells[channel]:
@@ -93,7 +93,7 @@ class Hub:
         self._changed.set()
 
     def lay_down(self, duty: Duty) -> None:
-        """Do it no longer."""
+        """Stop doing it."""
         self._duties.remove(duty)
 
     @property
@@ -112,7 +112,7 @@ class Hub:
             self._tell()
 
     async def caught_up(self, stop: Signal) -> None:
-        """Wait until it is not behind, or for `stop`. Raises what keeps it from connecting."""
+        """Wait until it is not behind, or for `stop`. Raises the error of a failing connection."""
         bell = Signal()
         self._waiting.append(bell)
         try:
@@ -172,7 +172,7 @@ class Hub:
         for channel in self._bells.keys() - heard:
             await connection.add_listener(channel, self._heard)
             heard.add(channel)
-            # What was added before this moment was not heard.
+            # Jobs added before this moment were not heard of.
             self._ring(channel)
 
     async def _do_what_is_due(self, connection: Any) -> None:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     import colonnade.sync
 
-# A pool that closes waits for the connection, which looks so often; duties may be so late.
+# A pool that closes waits for the connection, which looks at this interval; duties may be as late.
 _LOOK_S = 0.1
 _ACQUIRE_S = 5.0
-# So long a connection may take to answer; then it is ended.
+# The time that a connection may take to answer; then it is ended.
 _ANSWER_S = 1.0
-# A busy server takes so long for a statement, though leases may be shorter.
+# A busy server may take this time for a statement, though leases may be shorter.
 _WITHIN_LEAST_S = 0.5
 # Leases end, and callers of the pool only wait.
 _PRIORITY = 1
@@ -46,7 +46,7 @@ class Duty(Protocol):
 
 
 class Hub:
-    """Listens for all who wait for jobs of a pool, and does the duties of its consumers.
+    """Listens for all that wait for jobs of a pool, and does the duties of its consumers.
 
     Nobody else uses its connection, so neither busy handlers nor an exhausted pool hold it up.
     """
@@ -58,7 +58,7 @@ class Hub:
         self._duties: list[Duty] = []
         # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
         self._answers_due: dict[object, float] = {}
-        # Of those who wait until no duty is due.
+        # The signals of the calls that wait until no duty is due.
         self._waiting: list[Signal] = []
         self._thread: threading.Thread | None = None
         self._is_connected = False
@@ -78,7 +78,7 @@ class Hub:
                 self._thread.start()
 
     def leave(self, channels: Sequence[str], bell: Signal) -> None:
-        """Set it no longer; the last one gives the connection back."""
+        """Stop setting it; the last one gives the connection back."""
         with self._lock:
             for channel in channels:
                 self._bells[channel].remove(bell)
@@ -90,7 +90,7 @@ class Hub:
         self._duties.append(duty)
 
     def lay_down(self, duty: Duty) -> None:
-        """Do it no longer."""
+        """Stop doing it."""
         self._duties.remove(duty)
 
     @property
@@ -110,7 +110,7 @@ class Hub:
             self._tell()
 
     def caught_up(self, stop: Signal) -> None:
-        """Wait until it is not behind, or for `stop`. Raises what keeps it from connecting."""
+        """Wait until it is not behind, or for `stop`. Raises the error of a failing connection."""
         bell = Signal()
         self._waiting.append(bell)
         try:
@@ -163,7 +163,7 @@ class Hub:
         # A duty may come due before the next look, but is not late then.
         pause = min((duty.period / 4 for duty in tuple(self._duties)), default=_LOOK_S)
         with connection.notifications(*channels, timeout=min(pause, _LOOK_S)) as notes:
-            # What was added before this moment was not heard.
+            # Jobs added before this moment were not heard of.
             for channel in channels:
                 self._ring(channel)
             while not self._pool.is_closing() and self._still(channels):

@@ -45,8 +45,8 @@ class ServerTiming:
 
     The header has the time until the response began (`total`), the time of all queries (`db`), of
     their phases (`db-server` and so on) and of each query with its operation and tables, all in
-    milliseconds. Queries count that the request's task runs, or tasks that it started. A response
-    without a length has the whole in a trailer, too, if server and client can.
+    milliseconds. It counts the queries that the request's task runs, or tasks that it started. A
+    response without a length has the whole in a trailer, too, if server and client can.
 
     Times and names of tables are nobody's business by default: `expose` is True, or a function that
     is called with the scope of each HTTP request and says whether this client may see them; if it

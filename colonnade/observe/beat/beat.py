@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PID = "{pid}"
 _LONGEST_INTERVAL = 3600.0
 _SHORTEST_INTERVAL = 0.01
-# A loop that misses as many beats is not alive, unless the caller says otherwise.
+# A loop that misses this many beats is not alive, unless the caller says otherwise.
 _BEATS_MISSED = 5
 
 _log = logging.getLogger("colonnade.observe")
@@ -77,7 +77,7 @@ class Beat(Running):
             ) from None
         if self.is_beating:
             raise RuntimeError("this beat has started already: stop() ends it")
-        # What is left of a loop that was closed, or of the parent of this process.
+        # The rest of a loop that was closed, or of the parent of this process.
         self._drop()
         outlet = open_outlet(self.path)
         try:

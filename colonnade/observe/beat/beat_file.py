@@ -1,4 +1,4 @@
-"""The file of a `Beat`: its one record, and what readers conclude from it.
+"""The file of a `Beat`: its one record, and the conclusions of readers.
 
 A record holds the time of the last beat on the machine's monotonic clock, which all its processes
 share: steps of the wall clock change nothing. The identifier of the boot tells the clocks of two
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Path: TypeAlias = str | os.PathLike[str]
 
-#: Whatever begins otherwise is no file of a beat.
+#: Every file of a beat begins with this.
 MAGIC = b"colonnade-beat "
 #: The length of each record, so that one replaces another in a single write.
 RECORD_BYTES = 128
@@ -42,11 +42,11 @@ _FILES_MOST = 10_000
 
 
 class StrangeFileError(Exception):
-    """The path does not lead to the file of a beat; the text says what it is."""
+    """The path does not lead to the file of a beat; the text names what is there."""
 
 
 class Record:
-    """What the file says: who beats, on which machine, and when it did last."""
+    """The content of the file: the process that beats, its machine, and its last beat."""
 
     def __init__(self, boot: str, pid: int, is_locked: bool, beat_ns: int) -> None:
         self.boot = boot

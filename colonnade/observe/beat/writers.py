@@ -52,7 +52,7 @@ def open_outlet(name: str) -> Outlet:
 
 
 def remove_ended(name: str) -> None:
-    """Remove what processes that were killed left in the folder of this file.
+    """Remove the remains of killed processes in the folder of this file.
 
     A process that takes over such a file in this moment creates it again with its next beat.
     """
@@ -182,7 +182,7 @@ def _opened(name: str) -> tuple[int, bool]:
                     "own, for example by {pid} in the path"
                 )
                 raise _refusal(errno.EEXIST, said, name) from error
-            # Who may read the file has locked it: it is left to them.
+            # A user that may read the file has locked it: the file is left to them.
             _remove(descriptor, name)
         except BaseException:
             os.close(descriptor)
@@ -198,7 +198,7 @@ def _remove(descriptor: int, name: str) -> None:
 
 
 def _check_ours(descriptor: int, name: str) -> None:
-    """Refuse whatever another user or another program may have put there."""
+    """Refuse a file that another user or another program may have put there."""
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode):
         raise _refusal(errno.EEXIST, "is neither a regular file nor a named pipe", name)

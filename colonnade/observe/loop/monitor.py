@@ -93,7 +93,7 @@ class LoopMonitor(Running):
         )
 
     def stop(self) -> None:
-        """Stop watching, from any thread; `snapshot()` stays at what was counted until now.
+        """Stop watching, from any thread; `snapshot()` stays at the counts until now.
 
         All stalls so far are reported when it returns, unless it is called by `on_stall`, or
         `on_stall` takes longer than five seconds: it may wait for this loop. Does nothing if the
@@ -113,7 +113,7 @@ class LoopMonitor(Running):
         return list(self._recent)
 
     def snapshot(self, since: LoopSnapshot | None = None) -> LoopSnapshot:
-        """Return what was counted since the start, or since an earlier snapshot, from any thread.
+        """Return the counts since the start, or since an earlier snapshot, from any thread.
 
         Raises RuntimeError before the first start and in a forked child, TypeError or ValueError if
         `since` is no snapshot of this monitor since its last start.

@@ -1,4 +1,4 @@
-"""What a monitor has counted, at one moment or between two."""
+"""The counters of a monitor, at one moment or between two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoopSnapshot:
-    """What a `LoopMonitor` has counted since it started, or since an earlier snapshot.
+    """The counters of a `LoopMonitor` since it started, or since an earlier snapshot.
 
     All times are in seconds.
     """

@@ -1,4 +1,4 @@
-"""What can be seen of a loop from another thread, while it stalls."""
+"""The sight of a loop from another thread, while it stalls."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def find_holder(native_id: int | None) -> Holder | None:
 
 
 def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
-    # The collector calls them in whatever line it has interrupted, and that line is wanted.
+    # The collector calls them in the line that it interrupts, and that line is wanted.
     callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
     frames: list[Frame] = []
     while frame is not None and len(frames) < _MOST_FRAMES:

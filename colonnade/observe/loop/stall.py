@@ -1,4 +1,4 @@
-"""Stalls of an event loop: what happened, and the stacks that were taken meanwhile."""
+"""Stalls of an event loop: their cause, and the stacks that were taken meanwhile."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Stall:
     holder: Holder | None
     """For the cause `gil`, the thread that ran most meanwhile, if it is one of Python."""
     evidence: Evidence = field(repr=False)
-    """What was counted meanwhile, by which the cause was named."""
+    """The counters from which the cause was derived."""
 
     @property
     def task(self) -> str | None:
@@ -122,7 +122,7 @@ class Stall:
         return ", ".join(parts)
 
     def explain(self) -> str:
-        """Return several lines: the stall, what was counted, and each stack."""
+        """Return several lines: the stall, the counters, and each stack."""
         lines = [f"{self} (began {self.started:%H:%M:%S.%f} UTC)", f"  counted: {self.evidence}"]
         for sample in self.stacks:
             late = ", when the interpreter was released" if sample.is_late else ""

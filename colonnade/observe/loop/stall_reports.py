@@ -85,7 +85,7 @@ def _log(logger: logging.Logger, stall: Stall) -> None:
 
 
 def _told(tell: Callable[..., object], *arguments: Any) -> None:
-    """Call the owner's function. Later stalls are told, too, if it raises whatever it may raise."""
+    """Call the owner's function. Later stalls are told, too, even if it raises an exception."""
     try:
         tell(*arguments)
     except BaseException:  # noqa: BLE001 - `sys.exit()` and cancelled futures end no thread of ours

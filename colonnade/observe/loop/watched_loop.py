@@ -1,4 +1,4 @@
-"""One loop under watch: what is attached to it, to the collector and to the interpreter's end."""
+"""One loop under watch: the hooks in it, in the collector and at the interpreter's end."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class WatchedLoop:
         return watch.totals()
 
     def end(self, timeout: float) -> None:
-        """End the watch, from any thread, and wait that long until its stalls are reported."""
+        """End the watch, from any thread, and wait `timeout` for the reports of its stalls."""
         watch = self._watch
         if watch is None:
             return
@@ -137,7 +137,7 @@ class WatchedLoop:
         """In a forked child: nothing of the parent's watch may be called or waited for.
 
         The loop may go on in the child, which shares its selector with the parent: so the
-        descriptor stays there, and its callback does nothing any more.
+        descriptor stays there, and its callback no longer does anything.
         """
         watch, self._watch = self._watch, None
         if watch is not None:

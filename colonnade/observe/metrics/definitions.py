@@ -40,7 +40,7 @@ class Metric:
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
-    """A `gauge` is an up-down counter, for its values may be added over processes."""
+    """A `gauge` is an up-down counter, because its values may be added over processes."""
     unit: str
     text: str
     labels: tuple[str, ...] = ()

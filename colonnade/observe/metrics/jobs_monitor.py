@@ -1,4 +1,4 @@
-"""What queues of `colonnade.jobs` have and do: counted beside the work, and read by metrics."""
+"""Counts the jobs and events of queues of `colonnade.jobs`, beside the work and for metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from colonnade.jobs.observing import JobsEvent
 
 _log = logging.getLogger("colonnade.observe")
-# Older numbers are not shown any more: they would look like a queue that stands still.
+# Older numbers are no longer shown: they would look like a queue that stands still.
 _KEPT_INTERVALS = 3
 # Counting takes at most this part of the time, whatever the interval.
 _COUNTING_PART = 0.05
@@ -34,17 +34,17 @@ class QueueFigures:
     schema: str
     name: str
     stats: QueueStats | None
-    """The jobs by state, and the age of the oldest; None if they could not be counted of late."""
+    """The jobs by state, and the age of the oldest; None if the last counts failed."""
     events: dict[JobsEvent, int]
-    """What this process did since the start: how many jobs it added, got, acknowledged, ..."""
+    """The counts of this process since the start: jobs that it added, got, acknowledged, ..."""
 
 
 class JobsMonitor:
-    """Counts the jobs of queues every `every` seconds, and what this process does with them.
+    """Counts the jobs of queues every `every` seconds, and the acts of this process on them.
 
     `queues` are queues of `jobs.open_queue` or `jobs.create_queue`, of one colour: in asyncio it is
     started by `async with`, or by `start()`, and counts in a task; with `with` and queues of
-    `jobs.sync` it counts in a thread. `figures()` reads what was counted last, and asks no server.
+    `jobs.sync` it counts in a thread. `figures()` reads the last counts, and asks no server.
 
     Counting reads rows, so it is done less often if it takes more than a twentieth of the time.
     All processes see the same jobs of a queue: let one of them monitor it, or take the maximum.
@@ -67,7 +67,7 @@ class JobsMonitor:
         self._end = threading.Event()
 
     def figures(self) -> list[QueueFigures]:
-        """What was counted last, by queue."""
+        """The last counts, by queue."""
         return [one.figures() for one in self._counts]
 
     def start(self) -> None:
@@ -141,7 +141,7 @@ class JobsMonitor:
                 return
 
     def _pause(self, began: float) -> float:
-        """The time until the next round; what this one has counted is kept for several."""
+        """The time until the next round; the counts of this one are kept for several."""
         took = time.monotonic() - began
         pause = max(self._every - took, took / _COUNTING_PART)
         for one in self._counts:
@@ -150,7 +150,7 @@ class JobsMonitor:
 
 
 class _Counted:
-    """A queue, and what is known of it."""
+    """A queue, and its counts."""
 
     def __init__(self, queue: Any) -> None:
         try:
@@ -171,7 +171,7 @@ class _Counted:
         self._has_failed = False
 
     def keep(self, seconds: float) -> None:
-        """Show the numbers for so long, if they are new."""
+        """Show the numbers for this time, if they are new."""
         if not self._has_failed:
             self._good_until = time.monotonic() + seconds
 
@@ -188,7 +188,7 @@ class _Counted:
             self._events[event] += count
 
     def figures(self) -> QueueFigures:
-        """What is known now."""
+        """The counts as they are known now."""
         stats = self._stats if time.monotonic() < self._good_until else None
         with self._lock:
             return QueueFigures(self.schema, self.name, stats, dict(self._events))

@@ -71,7 +71,7 @@ class OpenTelemetryMetrics(Metrics):
         self._watch.start()
 
     def close(self) -> None:
-        """Record no longer; what was recorded stays with the meter's provider."""
+        """Stop recording; recorded values stay with the meter's provider."""
         self._watch.stop()
         self._is_open = False
 
@@ -118,7 +118,7 @@ class OpenTelemetryMetrics(Metrics):
             # The monitor was started anew.
             new = snapshot
         if new is not None:
-            # What is counted since then follows at the next collection.
+            # Later counts follow at the next collection.
             self._counted = new
             for value, count in _spread(new.lag):
                 for _ in range(count):

@@ -61,13 +61,13 @@ class PrometheusMetrics(Metrics):
         self._watch.start()
 
     def close(self) -> None:
-        """Record no longer, and remove the collector; the second time, do nothing."""
+        """Stop recording, and remove the collector; the second time, do nothing."""
         if self._watch.is_watching:
             self._watch.stop()
             self._registry.unregister(self)
 
     def describe(self) -> Iterator[Any]:
-        """The names of all metrics, by which a registry refuses the same ones twice."""
+        """The names of all metrics, so that a registry refuses the same ones twice."""
         yield from self._recorder.collect()
         for metric in _OBSERVED:
             yield self._family(metric)

@@ -1,4 +1,4 @@
-"""What both kinds of metrics learn of queries and pools."""
+"""The facts about queries and pools that both kinds of metrics record."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class QueryWatch:
         return self._is_watching
 
     def stop(self) -> None:
-        """Watch no longer; does nothing the second time."""
+        """Stop watching; does nothing the second time."""
         if self._is_watching:
             self._is_watching = False
             tracing.remove_tracer(self)
@@ -92,7 +92,7 @@ class QueryWatch:
         self._names[pool] = name
 
     def remove_pool(self, pool: Any) -> None:
-        """Observe a pool no longer; does nothing if it is not observed."""
+        """Stop observing a pool; does nothing if it is not observed."""
         self._names.pop(pool, None)
 
     def pool_stats(self) -> Iterator[tuple[str, PoolStats]]:
@@ -168,7 +168,7 @@ class QueryWatch:
 
 
 class Metrics:
-    """What the owner of either kind of metrics can do with them."""
+    """The methods of both kinds of metrics."""
 
     def __init__(self, recorder: Recorder, pools: Mapping[str, Any] | Iterable[Any]) -> None:
         self._watch = QueryWatch(recorder)
@@ -182,11 +182,11 @@ class Metrics:
         self._watch.add_pool(pool, name)
 
     def remove_pool(self, pool: Any) -> None:
-        """Observe a pool no longer."""
+        """Stop observing a pool."""
         self._watch.remove_pool(pool)
 
     def close(self) -> None:
-        """Record no longer; does nothing the second time."""
+        """Stop recording; does nothing the second time."""
         self._watch.stop()
 
     def __enter__(self) -> Self:
@@ -202,7 +202,7 @@ class Metrics:
 
 
 def check_monitors(monitor: object, jobs: object) -> None:
-    """Raise TypeError for what would fail at each scrape instead."""
+    """Raise TypeError for an object that would fail at each scrape instead."""
     if monitor is not None and not hasattr(monitor, "snapshot"):
         raise TypeError(f"monitor must be a LoopMonitor, not {class_name(monitor)}")
     if jobs is not None and not hasattr(jobs, "figures"):
@@ -212,7 +212,7 @@ def check_monitors(monitor: object, jobs: object) -> None:
 def monitor_snapshot(
     monitor: LoopMonitor | None, since: LoopSnapshot | None = None
 ) -> LoopSnapshot | None:
-    """What a monitor has counted; None if there is none, or if it was not started."""
+    """A snapshot of the monitor; None without a monitor, or if it was not started."""
     if monitor is None:
         return None
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NAME = "colonnade-observe"
 _FILES_MOST = 1000
-# Process ids of another container mean nothing here, but what lives there goes on writing.
+# Process ids of another container mean nothing here, but its processes go on writing.
 _OLD_SECONDS = 5.0
 _SURELY_OLD_SECONDS = 120.0
 
@@ -32,7 +32,7 @@ def folders() -> list[Path]:
 def made_folder() -> Path:
     """Create the private folder unless it is there, and return it.
 
-    Raises OSError if there is no place for it, or if others could write to what is there.
+    Raises OSError if there is no place for it, or if others could write to the one that is there.
     """
     for folder in _runtime_folders():
         with contextlib.suppress(OSError):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SHORTEST_INTERVAL = 0.05
 _LONGEST_INTERVAL = 60.0
 _PRIVATE = 0o600
-# Each report begins so: the version is its first entry.
+# Each report begins like this: the version is its first entry.
 _BEGINNING = b'{"version": '
 
 _log = logging.getLogger("colonnade.observe")
@@ -44,7 +44,7 @@ def publish(
     path: str | os.PathLike[str] | None = None,
     interval: float = 1.0,
 ) -> Publication:
-    """Return a publication of what a `LoopMonitor` and these pools tell, which has not begun.
+    """Return a publication of the figures of a `LoopMonitor` and these pools; it has not begun.
 
         async with observe.LoopMonitor() as monitor:
             with observe.publish(monitor, pools={"main": pool}):

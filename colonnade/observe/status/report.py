@@ -1,4 +1,4 @@
-"""What a process publishes about itself, as JSON; `status.py` reads it."""
+"""The report that a process publishes about itself, as JSON; `status.py` reads it."""
 
 from __future__ import annotations
 

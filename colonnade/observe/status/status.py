@@ -1,7 +1,7 @@
 """The report of another process, as it was read and checked.
 
 The file may come from anyone: its size, its types and its numbers are checked, and characters that
-could drive a terminal are escaped, so that what reads a `Status` need not think of that.
+could drive a terminal are escaped, so that users of a `Status` need not think of that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class StatusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a monitor counted over some time; times in seconds."""
+    """The figures of a monitor over some time; times in seconds."""
 
     wall: float
     utilization: float

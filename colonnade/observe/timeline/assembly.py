@@ -1,4 +1,4 @@
-"""Makes the lanes of a timeline of what was recorded."""
+"""Makes the lanes of a timeline from the record of a trace."""
 
 from __future__ import annotations
 

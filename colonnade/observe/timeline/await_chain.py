@@ -1,4 +1,4 @@
-"""What a suspended coroutine awaits, from the outermost frame to the innermost."""
+"""The chain of awaits of a suspended coroutine, from the outermost frame to the innermost."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _awaited_by(awaitable: object) -> Any:
         if following is not None:
             return following
     if type(awaitable).__name__ in _STEPS:
-        # Python does not tell what they step, but the collector knows.
+        # Python does not name the object that they step, but the collector knows it.
         return next(filter(_is_suspendable, gc.get_referents(awaitable)), None)
     return None
 

@@ -1,4 +1,4 @@
-"""Tasks that were there before the trace: their coroutines cannot be wrapped any more.
+"""Tasks that were there before the trace: their coroutines can no longer be wrapped.
 
 The future that such a task waits for calls back in the order in which it was asked. So one call
 right before the task's own tells when its step begins, and one right after it when that ends.
@@ -56,7 +56,7 @@ class EarlierTasks:
                 followed.has_suspended(self._recorder.now())
 
     def leave(self) -> None:
-        """Follow them no longer."""
+        """Stop following them."""
         for followed in self._followed:
             followed.stop()
 
@@ -117,7 +117,7 @@ class _FollowedTask:
                 future.add_done_callback(self._after_step, context=self._context)
 
     def stop(self) -> None:
-        """Be called no more, and record what is under way."""
+        """End the calls, and record the wait or step that is under way."""
         if self._turn is not None:
             self._turn.cancel()
         if self._future is not None:

@@ -1,4 +1,4 @@
-"""What a task can be doing: the words, and what is said of them in tables and pictures."""
+"""The kinds of a task's intervals: their words, and their texts in tables and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lane: one task, who made it, and what it did when."""
+"""A lane: one task, the place where it was made, and its intervals."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _SITE_DEPTH_MAX = 30
 
 
 class LaneEntry:
-    """What is known of a lane besides its intervals; it does not keep its task alive."""
+    """The facts about a lane besides its intervals; it does not keep its task alive."""
 
     __slots__ = ("_name", "_task", "coroutine", "number", "site", "traced")
 
@@ -34,12 +34,12 @@ class LaneEntry:
         self._task: weakref.ref[asyncio.Future[Any]] | None = None
 
     def bind(self, task: asyncio.Future[Any]) -> None:
-        """Tell which task the lane is of."""
+        """Set the task of the lane."""
         self._task = weakref.ref(task)
 
     @property
     def is_bound(self) -> bool:
-        """Whether it is known which task the lane is of."""
+        """Whether the lane's task is known."""
         return self._task is not None
 
     def read_name(self) -> None:
@@ -74,7 +74,7 @@ class LaneTable:
         return entry
 
     def bind(self, number: int, task: Any) -> None:
-        """Tell which task a lane is of; the task shows its own coroutine, not the one around it."""
+        """Set the task of a lane; the task shows its own coroutine, not the one around it."""
         entry = self.entries[number]
         if entry.is_bound:
             return

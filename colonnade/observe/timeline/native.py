@@ -1,4 +1,4 @@
-"""The native parts of a timeline: what records the steps of tasks, and what makes columns."""
+"""The native parts of a timeline: they record the steps of tasks, and make columns."""
 
 from __future__ import annotations
 

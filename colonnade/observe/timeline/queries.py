@@ -117,7 +117,7 @@ def _laid_out(query: Query, waits: list[Row]) -> list[Row]:
     first_begins, last_ends = waits[0][1], waits[-1][2]
     if total >= _WHOLE * (last_ends - query.start):
         # They begin before the first wait and end after the last one, both within the query. That
-        # leaves some microseconds of play, of which the middle is at most half wrong.
+        # leaves some microseconds of play; their middle is wrong by half of them at most.
         earliest = max(last_ends, query.start + total)
         latest = max(earliest, min(query.end, first_begins + total))
         return _in_a_row(query.phases, (earliest + latest) // 2 - total)
@@ -125,7 +125,7 @@ def _laid_out(query: Query, waits: list[Row]) -> list[Row]:
     waited = sum(stop - start for _, start, stop in waits)
     scale = waited / total if total else 0.0
     if query.has_failed:
-        # What the phases leave was for the server, which had not answered yet.
+        # The time that the phases leave was for the server, which had not answered yet.
         scale = min(1.0, scale)
     scaled = tuple((kind, int(duration * scale)) for kind, duration in query.phases)
     return _spread(_in_a_row(scaled, 0), waits)

@@ -50,7 +50,7 @@ class TaskSummary:
 
     @property
     def named(self) -> float:
-        """The share of the duration, from 0 to 1, for which it is known where it went."""
+        """The share of the duration, from 0 to 1, whose kind is known."""
         return 1.0 - self.unknown / self.duration if self.duration else 1.0
 
     def percent(self, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""`Timeline`: what the tasks of an event loop did, and when."""
+"""`Timeline`: the record of an event loop's tasks over time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Timeline:
-    """A lane for each task of an event loop: when it ran, and what it waited for.
+    """A lane for each task of an event loop: when it ran, and for what it waited.
 
     Made by `observe.trace()`. Until the trace ends, it shows what was recorded so far, without the
     waits that are under way.

@@ -1,4 +1,4 @@
-"""`trace()`: records what the tasks of an event loop do."""
+"""`trace()`: records the steps and waits of an event loop's tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE_NS = 20_000
 
 
 class trace:  # noqa: N801 - a context manager, called like a function
-    """Records what each task of an event loop does, until it is stopped.
+    """Records the steps and waits of each task of an event loop, until it is stopped.
 
         async with observe.trace() as timeline:
             await asyncio.gather(first(), second())

@@ -84,7 +84,7 @@ class TracedTasks:
 
 
 def _eager_constructor(factory: Any) -> Any:
-    """What a factory of `asyncio.create_eager_task_factory` makes its tasks with; else None."""
+    """The constructor within a factory of `asyncio.create_eager_task_factory`; else None."""
     eager = vars(asyncio).get("eager_task_factory")
     if eager is None or getattr(factory, "__code__", None) is not eager.__code__:
         return None

@@ -1,4 +1,4 @@
-"""Why a task waited: read from what its coroutine awaits, after a wait that was not short."""
+"""Why a task waited: read from its coroutine's awaits, after a wait that was not short."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def explain_wait(
     """The kind of a wait that ends now, and when what the task waited for was there.
 
     The last value tells whether each wait at this place of the program has this kind, and ends when
-    what it was for is there, or is a sleep.
+    the awaited thing is there, or is a sleep.
     The coroutine is still suspended. Times are in nanoseconds.
     """
     chain = list(suspended_functions(coroutine))
@@ -149,7 +149,7 @@ def _is_for_network(chain: list[Suspended]) -> bool:
 def _kind_of_future(future: Any, now: int, end_of: EndOf) -> tuple[int, int, bool]:
     if isinstance(future, asyncio.Task):
         return TASK, end_of(future) or now, False
-    # What `gather` returns.
+    # The future that `gather` returns.
     children = attribute_of(future, "_children")
     if isinstance(future, asyncio.Future) and isinstance(children, list):
         ends = [end_of(child) for child in children]

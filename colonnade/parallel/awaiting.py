@@ -69,7 +69,7 @@ async def plan(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[O
     process, so its `read` blocks.
 
     All partitions see one snapshot, which the plan exports and keeps until it is closed: they see
-    the database at one moment, whatever is written meanwhile. `snapshot` may be the name of a
+    the database at one moment, and no later write. `snapshot` may be the name of a
     snapshot that another session has exported and keeps. With None there is no snapshot: each
     partition sees the database when it is read, and a row that moves between two of them is read
     twice or never.
@@ -136,7 +136,7 @@ class _Planning(Call):
 
 
 async def _outcome(call: Call, run: Callable[[], T]) -> T:
-    """What a call returns. Cancelling the task ends the call, and then the task."""
+    """Return the result of a call. Cancelling the task ends the call, and then the task."""
     # Its own executor: in the loop's, running and ending could wait for each other's threads.
     threads = ThreadPoolExecutor(2, "colonnade-read")
     running = asyncio.get_running_loop().run_in_executor(threads, run)

@@ -1,4 +1,4 @@
-"""The split of a table or query: conditions of which every row meets exactly one."""
+"""The split of a table or query: every row meets exactly one of the conditions."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Request:
         self._snapshot = snapshot
 
     def plan(self, connection: sync.Connection) -> Planned:
-        """What a plan is made of; it owns the connection from now on."""
+        """The parts of a plan; they own the connection from now on."""
         source = self.source
         try:
             if self._cutting.is_table:

@@ -25,7 +25,7 @@ class Planned(NamedTuple):
 
 
 class Partitions:
-    """What a plan has in both colours: a sequence of `Partition`, and their snapshot."""
+    """The part of a plan that both colours have: a sequence of `Partition`, and their snapshot."""
 
     def __init__(
         self,

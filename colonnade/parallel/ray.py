@@ -98,7 +98,7 @@ def _datasource(data: Any, made: Partitions) -> Any:
         per_task_row_limit: int | None = None,
         data_context: Any = None,
     ) -> list[Any]:
-        # One per partition, whatever number Ray requests.
+        # One per partition, even if Ray requests another number.
         del parallelism, data_context
         return [_task(data, schema, partition, per_task_row_limit) for partition in partitions]
 

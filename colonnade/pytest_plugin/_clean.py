@@ -1,4 +1,4 @@
-"""A clean database for the length of a fixture; what keeps all tests from one is said once."""
+"""A clean database for the length of a fixture; a cause that denies it to all is told once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Servers:
         return self._databases[dsn]
 
     def close(self) -> None:
-        """Drop what is left on each server."""
+        """Drop the databases that are left on each server."""
         with contextlib.ExitStack() as closing:
             for databases in self._databases.values():
                 closing.callback(databases.close)

@@ -1,4 +1,4 @@
-"""The databases of one run of tests: templates, their copies, and what killed runs left behind.
+"""The databases of one run of tests: templates, their copies, and remains of killed runs.
 
 A name is ``colonnade_test_<database>_<run>_<number>``: the OID of the database that the run's own
 connection uses, a random number of the run, and a counter. While a run lasts, its connection holds
@@ -96,7 +96,7 @@ class Databases:
         """Yield the address of a copy of the template that `fill` fills; drop it at the end.
 
         Raises `UnavailableError` if the server cannot be used, `TemplateFailedError` if `fill`
-        failed before, and whatever `fill` raises when it fails for the first time.
+        failed before, and the error of `fill` when it fails for the first time.
         """
         name = self._create(self._template(fill))
         try:

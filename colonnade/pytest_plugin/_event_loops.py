@@ -113,7 +113,7 @@ def _register_for_asyncio(plugins: pytest.PytestPluginManager) -> None:
 
 
 def _register_for_anyio(plugins: pytest.PytestPluginManager) -> None:
-    """Define the fixtures of which anyio finds out itself that they are asynchronous."""
+    """Define the fixtures that anyio itself recognizes as asynchronous."""
     plugin = "colonnade fixtures for anyio"
     if plugins.hasplugin(plugin):
         return

@@ -1,4 +1,4 @@
-"""Which server the tests use, and what is said if it cannot be used."""
+"""The server that the tests use, and the message if it cannot be used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Given:
-    """An existing server that was named for the tests, and by what it was named."""
+    """An existing server that was named for the tests, and the origin of the name."""
 
     dsn: str
     origin: str

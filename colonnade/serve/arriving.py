@@ -54,7 +54,7 @@ class Table:
             raise FaultyTableError(f"the batches do not make one table: {error}") from None
 
     def broken(self, error: Exception) -> FaultyTableError | IncompleteTableError:
-        """The error for a connection that was lost, or a content encoding that is none."""
+        """The error for a lost connection, or for an invalid content encoding."""
         rows = self._reader.num_rows
         # Of httpx's errors, or httpx2's.
         if type(error).__name__ == "DecodingError":
@@ -95,7 +95,7 @@ def _is_encoding_known(response: Any) -> bool:
 
 
 def is_short(response: Any) -> bool:
-    """Whether the whole body can be read at once, whatever the server sends."""
+    """Whether the whole body can be read at once, even from a hostile server."""
     length = response.headers.get("content-length", "")
     return (
         len(length) <= len(str(_PROBLEM_BYTES_MAX))

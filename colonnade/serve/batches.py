@@ -1,4 +1,4 @@
-"""What a response is made of: a result, a stream of batches, or a function that begins one."""
+"""The source of a response: a result, a stream of batches, or a function that begins one."""
 
 from __future__ import annotations
 

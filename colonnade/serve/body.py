@@ -24,7 +24,7 @@ class Body:
     """An asynchronous iterator of pieces of bytes, which fetches a batch when it has sent the last.
 
     Its end is the end of a complete table. If the source fails, readers are told so by bytes that
-    they refuse, where the format has such, and then the source's error is raised: whatever sends
+    they refuse, where the format has such, and then the source's error is raised: the sender of
     the pieces must break the connection.
 
     No generator: one that is dropped would give its connection back only later, in a task.
@@ -45,8 +45,8 @@ class Body:
     async def begin(self) -> None:
         """Fetch and encode the first batch, so that its errors come before anything is sent.
 
-        If `rows_max` is set, it is the whole table that is fetched, for a format that is written
-        column after column. Raises TooManyRows beyond this number of rows.
+        If `rows_max` is set, the whole table is fetched, for a format that is written column after
+        column. Raises TooManyRows beyond this number of rows.
         """
         self._pieces = iter(await self._encoded(await anext(self._parts)))
         if self._rows_max is not None:

@@ -23,14 +23,14 @@ READER_JS: Traversable = resources.files("colonnade.serve") / "colonnade-reader.
 
 
 class ReaderModule:
-    """An ASGI application that answers with `READER_JS`, at whatever path it is given.
+    """An ASGI application that answers with `READER_JS`, at any path.
 
-    It is an object and no function, so that a route of Starlette and FastAPI takes it for an
+    It is an object, not a function, so that a route of Starlette and FastAPI takes it for an
     application.
     """
 
     def __repr__(self) -> str:
-        """The name by which it is imported."""
+        """The name to import it by."""
         return "colonnade.serve.reader_module"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Which format a client gets, by its request (RFC 9110, section 12)."""
+"""Chooses the format that a client gets, by its request (RFC 9110, section 12)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from colonnade.formats.streams import StreamFormat
 
-#: A longer header is refused: nobody has so many wishes.
+#: A longer header is refused: no client has so many wishes.
 _ACCEPT_LENGTH_MAX = 8192
 
 
@@ -63,7 +63,7 @@ class _Wish:
 
     @property
     def specificity(self) -> tuple[int, int, int]:
-        """A more specific range wins over a wider one, whatever their order.
+        """A more specific range wins over a wider one, in any order.
 
         One with a parameter that the format does not have is about a form that nobody offers, so it
         says less than one without.
@@ -147,7 +147,7 @@ def _ranges(accept: str) -> Iterable[_Range]:
     for text in _split(accept, ","):
         media_type, *pairs = (part.strip() for part in _split(text, ";"))
         if media_type == "*":
-            # What Java's own client sends.
+            # Java's own client sends this.
             media_type = "*/*"
         if "/" not in media_type:
             continue

@@ -17,7 +17,7 @@ _log = logging.getLogger("colonnade.serve")
 
 
 class Patience:
-    """Breaks an answer off while its reader takes nothing for so many seconds; None: never.
+    """Breaks off an answer whose reader takes nothing for this many seconds; None: never.
 
     An asynchronous context manager, for the task that sends. That task ends as a cancelled one
     does, and not by an exception of its own: middleware that answers for a failed application, such

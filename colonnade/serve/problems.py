@@ -10,7 +10,7 @@ from colonnade import errors
 from colonnade.formats.format import UnsuitableFormatError
 
 MEDIA_TYPE = "application/problem+json"
-#: What a client waits for before it tries again, in seconds, where nothing better is known.
+#: The seconds that a client waits before it tries again, where nothing better is known.
 _RETRY_SECONDS = 1
 
 #: The server's errors of a value that the caller sent. Others of class 22, such as an overflow, are
@@ -25,7 +25,7 @@ _OF_VALUES = (
     errors.UntranslatableCharacterError,
 )
 _OF_TIME = (TimeoutError, errors.QueryCanceledError)
-#: The database cannot be reached, or takes no more work.
+#: The database cannot be reached, or refuses further work.
 _OF_LOAD = (
     errors.TooManyConnectionsError,
     errors.CannotConnectNowError,

@@ -42,7 +42,7 @@ async def table_response(source: BatchSource, **options: Unpack[Options]) -> Res
 
 
 class _Pieces(ResponseBody):
-    """The body of a response, which Quart closes whatever happens."""
+    """The body of a response, which Quart closes in any case."""
 
     def __init__(self, body: Body, stall_timeout: float | None) -> None:
         self._body = body

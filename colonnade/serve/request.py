@@ -1,4 +1,4 @@
-"""What a response reads of its request."""
+"""The parts of a request that a response reads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Request(NamedTuple):
     def knows(self, tag: bytes) -> bool:
         """Whether the client has the table of this weak tag (RFC 9110, section 13.1.2).
 
-        304 answers GET and HEAD alone. What a client keeps is no answer to another method, so the
+        304 answers GET and HEAD alone. A kept table does not answer another method, so the
         condition is not about it.
         """
         if self.if_none_match is None or self.method not in {"GET", "HEAD"}:

@@ -79,7 +79,7 @@ class TableResponse:
     browser save the table. `headers` are added to those of the response.
 
     The first batch is fetched before the status is sent, so an error of the query is a real status:
-    400 for a bad argument, 504 for a timeout, 503 where the database or the pool takes no more. An
+    400 for a bad argument, 504 for a timeout, 503 where the database or the pool is full. An
     error after that breaks the connection, and readers of Arrow streams meet a message that they
     refuse. `json_rows_max` bounds a result in JSON columns, which must be in memory as a whole; a
     larger one is refused with 406.
@@ -89,9 +89,8 @@ class TableResponse:
 
     FastAPI requires the class of this name in `colonnade.serve.starlette`.
 
-    Raises TypeError or ValueError for wrong arguments, UnknownFormatError (a ValueError) for a name
-    of a format or dialect that there is not, InterfaceError for a format whose package is not
-    installed.
+    Raises TypeError or ValueError for wrong arguments, UnknownFormatError (a ValueError) for an
+    unknown format or dialect, InterfaceError for a format whose package is not installed.
     """
 
     # Without a `__dict__`, a framework that does not know the class raises an error. FastAPI would
@@ -237,7 +236,7 @@ class TableResponse:
         return self._answer(problem.status, headers, problem.body)
 
     def _tag(self, choice: Choice) -> bytes | None:
-        """The weak tag of this version in this format, of fixed length whatever `etag` contains."""
+        """The weak tag of this version in this format, of the same length for every `etag`."""
         if self._etag is None:
             return None
         text = f"{self._etag}\n{choice.content_type}".encode("utf-8", "surrogatepass")

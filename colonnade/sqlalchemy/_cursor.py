@@ -32,7 +32,7 @@ def described(attributes: Iterable[Attribute]) -> Description:
 
 
 class RunsStatements(Protocol):
-    """What a cursor needs of its connection, which runs each statement in its transaction."""
+    """A cursor's view of its connection, which runs each statement in its transaction."""
 
     def fetch_result(self, operation: str, parameters: Sequence[Any]) -> Any: ...
     def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> list[str]: ...

@@ -25,7 +25,7 @@ _logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 _SWITCHES = {"true": True, "false": False}
 _NAIVE = {"local": "local", "refuse": "refuse"}
 
-# Options of the URL that are arguments of the driver, how they are read, and what they must be.
+# Options of the URL that are arguments of the driver, how they are read, and their valid values.
 _ARGUMENTS: dict[str, tuple[Callable[[str], Any], str]] = {
     "command_timeout": (float, "a number of seconds"),
     "extension_types": (lambda word: _SWITCHES[word.lower()], "true or false"),

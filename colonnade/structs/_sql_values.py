@@ -27,7 +27,7 @@ def byte_at(position: int) -> str:
 
 
 def part(start: str, length: str) -> str:
-    """Return so many bytes from a position, which counts from 0."""
+    """Return this many bytes from a position, which counts from 0."""
     return f'pg_catalog."substring"($1, {operation(start, "+", "1")}, {length})'
 
 
@@ -37,7 +37,7 @@ def bytea(data: bytes) -> str:
 
 
 def word_at(position: int, size: int, kind: str = "int4") -> str:
-    """Return the unsigned integer of so many bytes; 4 bytes of an int4 may be negative."""
+    """Return the unsigned integer of this many bytes; 4 bytes of an int4 may be negative."""
     parts = []
     for index in range(size):
         byte = byte_at(position + index)

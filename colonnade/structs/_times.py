@@ -86,7 +86,7 @@ def take_timedelta(duration: Any) -> int:
 
 
 def make_timedelta(count: int) -> dt.timedelta:
-    """Return the `datetime.timedelta` of so many microseconds; 64 bits of them always fit."""
+    """Return the `datetime.timedelta` of this many microseconds; 64 bits of them always fit."""
     return dt.timedelta(microseconds=count)
 
 

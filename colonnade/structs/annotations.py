@@ -56,7 +56,7 @@ class Ascii(Fixed):
 
 
 class FieldType(NamedTuple):
-    """What an annotation says."""
+    """The meaning of an annotation."""
 
     spec: Spec
     """The type for the core: see ``_core.structs``."""
@@ -89,7 +89,7 @@ _EXAMPLES = 'int, str, "datetime64[s]", "int32", list[str], float | None'
 
 
 def field_type(owner: str, name: str, annotation: Any, scope: Mapping[str, Any]) -> FieldType:
-    """Return what the annotation of a field says. Raises TypeError for one that no field has."""
+    """Return the meaning of a field's annotation. Raises TypeError for one that no field has."""
     place = f"{owner}.{name}"
     annotation = _evaluated(place, annotation, scope)
     if _origin(annotation) is Annotated and _EXTRA in annotation.__metadata__:
@@ -106,7 +106,7 @@ def is_class_variable(annotation: Any) -> bool:
 
 
 def _evaluated(place: str, annotation: Any, scope: Mapping[str, Any]) -> Any:
-    """Return what a text or an alias names, unless a text is the name of a type itself."""
+    """Return the object that a text or an alias names, unless a text is the name of a type."""
     for _ in range(_NAMES_MOST):
         if _is_alias(annotation):
             annotation = annotation.__value__

@@ -19,7 +19,7 @@ __all__ = ["Selection", "Struct"]
 if TYPE_CHECKING:
 
     class Indexable(type):
-        """What type checkers know of ``Facts["created"]``; it is `__class_getitem__`."""
+        """``Facts["created"]`` for type checkers; at run time it is `__class_getitem__`."""
 
         def __getitem__(cls, names: str | tuple[str, ...]) -> Selection: ...
 
@@ -30,9 +30,9 @@ else:
 class Struct(Instance, metaclass=Indexable):
     """The base of the classes that ``@struct`` makes.
 
-    An instance is a view over its bytes: ``bytes(facts)`` are they, a field is read when it is
-    asked for, and nothing of it can be changed but its extras. Instances of one class with equal
-    bytes are equal. A pickle has the bytes and the name of the class.
+    An instance is a view over its bytes: ``bytes(facts)`` returns them, a field is read when it is
+    asked for, and only its extras can be changed. Instances of one class with equal bytes are
+    equal. A pickle has the bytes and the name of the class.
 
     Where a driver takes bytes, it takes an instance, which has the buffer protocol. As a column's
     type in ``schema=``, the class makes a bytea column into one of structs, and ``Facts["a", "b"]``
@@ -94,7 +94,7 @@ class Struct(Instance, metaclass=Indexable):
     def unpack(cls, source: object, *fields: str, column: str | None = None) -> Columns:
         """Return the fields of these structs as `Columns`; only `fields`, if any are named.
 
-        `source` is `Columns`, of whose bytea columns `column` is the name; it may be left out if
+        `source` is `Columns` with a bytea column named `column`; the name may be left out if
         there is only one column. Or it is a list of instances, bytes and None. A row of None is
         NULL in all columns, and so is a field that is missing.
 

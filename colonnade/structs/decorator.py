@@ -36,12 +36,12 @@ def struct(kind: type[T]) -> type[T]:
     """Make a class of structs of a class with annotations; for use as ``@struct``.
 
     Each annotation is a field, in order: `colonnade docs structs` lists the types. ``X | None`` is
-    optional. A default is what an argument that is not given has, and what older bytes without the
-    field have. Fields come without a default first, as in a dataclass. ``Extra[...]`` is an
+    optional. A default stands for an argument that is not given, and for the field in older bytes
+    without it. Fields without a default come first, as in a dataclass. ``Extra[...]`` is an
     attribute that can be changed and is not stored. Methods and properties stay.
 
     Let the class inherit from `Struct`, so that type checkers know its methods; without it they are
-    there too. A class of structs has no subclasses: bytes do not tell of which class they are.
+    there too. A class of structs has no subclasses: bytes do not tell their class.
 
     Raises TypeError for a class that cannot become one, and StructError for a default that its
     field does not take.

@@ -38,13 +38,13 @@ END
 
 
 class Defined(Protocol):
-    """What the functions are made for: a class of structs, which has a definition."""
+    """The classes for which the functions are made: structs, which have a definition."""
 
     __struct_definition__: ClassVar[Definition]
 
 
 class _Field(NamedTuple):
-    """Where a field is: see `Definition.places`."""
+    """The place of a field: see `Definition.places`."""
 
     number: int
     name: str
@@ -137,7 +137,7 @@ def _body(definition: Definition, field: _Field) -> tuple[str, str] | None:
 
 
 def _identities(definition: Definition, first: int, last: int) -> list[bytes]:
-    """Return the number of fields and the hash of each version with so many fields."""
+    """Return the number of fields and the hash of each version with this many fields."""
     counts = range(first, last + 1)
     return [
         count.to_bytes(2, "little") + definition.hash_of(count).to_bytes(8, "little")
@@ -154,7 +154,7 @@ def _is_one_of(identities: list[bytes]) -> str:
 def _is_whole(field: _Field | None) -> str:
     """Return the test of the lengths in the header, which any bytes pass without an error.
 
-    The server tests from left to right, and leaves out what comes after the first false.
+    The server tests from left to right, and skips all tests after the first false one.
     """
     length = "pg_catalog.octet_length($1)"
     fixed_end, checks = values.word_at(20, 4), values.operation("4", "*", values.byte_at(5))

@@ -484,7 +484,7 @@ class Columns:
         )
 
     def _kept(self, names: Mapping[str, str]) -> Asked | None:
-        """What the query's schema says about columns that are left, old name to new."""
+        """The part of the query's schema about columns that are left, old name to new."""
         if self._asked is None:
             return None
         left = frozenset(names[name] for name in self._asked.names if name in names)

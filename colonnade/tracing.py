@@ -62,7 +62,7 @@ class Tracer(Protocol):
 
 
 class PoolObserver(Protocol):
-    """An object that is told of what happens to the connections of pools.
+    """An object that is told of events of the connections of pools.
 
     An exception that it raises is logged, and changes nothing for the pool and its caller.
     """
@@ -81,10 +81,10 @@ class PoolObserver(Protocol):
 
 
 active: Tracer | None = None
-"""What every query calls: the one tracer, or one that calls them all; None without tracing."""
+"""The tracer of every query: the only one, or one that calls them all; None without tracing."""
 
 pool_observers: tuple[PoolObserver, ...] = ()
-"""What every pool calls, in the order in which they were added."""
+"""The observers that every pool calls, in the order in which they were added."""
 
 _lock = threading.Lock()
 _own: Tracer | None = None

@@ -1,1 +1,1 @@
-"""What counting the origins of jobs costs, and what a job costs the Disque client."""
+"""The cost of counting the origins of jobs, and of a job in the Disque client."""

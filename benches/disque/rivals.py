@@ -1,4 +1,4 @@
-"""Counters that keep each event's time: what a rolling counter is compared with."""
+"""Counters that keep each event's time, to compare a rolling counter with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What it costs to write a result in each format, beside the usual ways from Python."""
+"""The cost of writing a result in each format, beside the usual ways from Python."""

@@ -1,4 +1,4 @@
-"""What is measured of a queue: rates, processor time, dead rows and the time to arrive."""
+"""The measures of a queue: rates, processor time, dead rows and the time to arrive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAUSE_S = 0.02
 
 @dataclass(frozen=True)
 class Cost:
-    """What some work took."""
+    """The cost of some work."""
 
     seconds: float
     client_s: float

@@ -66,7 +66,7 @@ class Turns:
     began: float = 0.0
 
     async def work(self, phase: Phase, seconds: float) -> list[Sample]:
-        """Let the queues work by turns for so long."""
+        """Let the queues work by turns for this time."""
         samples = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:

@@ -41,7 +41,7 @@ _MAX_LINE_JOBS = 1_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """What the harness asks for."""
+    """The settings that the harness asks for."""
 
     dsn: str
     layout: Any
@@ -104,7 +104,7 @@ class Run:
             asyncio.create_task(work)
             for work in (self._produce(), self._sample(), self._follow_depth())
         ]
-        # What ends by itself has failed, and its error is shown.
+        # A task that ends by itself has failed, and its error is shown.
         waits = [asyncio.create_task(told.wait()), working, *beside]
         ended, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         consumer.stop()

@@ -1,4 +1,4 @@
-"""What a queue must do to be measured."""
+"""The methods that a queue needs to be measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rival(Protocol):
         """Disconnect."""
 
     async def add(self, count: int) -> None:
-        """Add so many jobs in the fastest way that the library has."""
+        """Add this many jobs in the fastest way that the library has."""
 
     async def work_off(self, batch: int) -> None:
         """Get and acknowledge jobs until none is left, `batch` at a time if the library can."""

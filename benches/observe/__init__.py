@@ -1,1 +1,1 @@
-"""What observing costs, and how much it sees."""
+"""The cost of observing, and how much it sees."""

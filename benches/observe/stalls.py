@@ -41,7 +41,7 @@ LOOPMON_INTERVAL_S = 0.1
 
 @dataclass
 class Injected:
-    """A stall that was injected, and what each observer said of it."""
+    """An injected stall, and each observer's report of it."""
 
     cause: str
     way: str
@@ -265,7 +265,7 @@ class Rivals:
 
 
 async def inject(count: int, dsn: str, seed: int) -> tuple[list[Injected], list[str]]:
-    """Stall the running loop so many times, and return what each observer has seen."""
+    """Stall the running loop this many times, and return the findings of each observer."""
     chance = random.Random(seed)
     rivals = Rivals()
     injected: list[Injected] = []
@@ -319,7 +319,7 @@ def _show(done: int, total: int) -> None:
 
 
 def report(loop: str, injected: Sequence[Injected], rivals: Sequence[str]) -> str:
-    """The confusion table, and what each observer has seen."""
+    """The confusion table, and the findings of each observer."""
     lines = [f"## {loop}: {len(injected)} stalls", ""]
     names = [*CAUSES, "not seen"]
     lines.append("| injected | " + " | ".join(names) + " | named right |")

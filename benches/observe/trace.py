@@ -1,4 +1,4 @@
-"""What `observe.trace()` costs per switch, and how much of a request's time it names.
+"""The cost of `observe.trace()` per switch, and how much of a request's time it names.
 
     python -m benches.observe.trace
 

@@ -1,4 +1,4 @@
-"""What of the results the page and the goals read: the one file of figures that git keeps.
+"""The results that the page and the goals read: the one file of figures that git keeps.
 
 The pictures need the whole results: each run and each stack stays in the folder of its measurement.
 """

@@ -1,4 +1,4 @@
-"""What `gc.freeze` gives this service: ``python -m benches.service.freezing``.
+"""The gain of `gc.freeze` for this service: ``python -m benches.service.freezing``.
 
 First the pause of a full collection in a process that has imported the application and holds its
 tables; then the memory that forked workers do not share with their parent, after a collection.

@@ -39,7 +39,7 @@ _RECOVERY_SECONDS_MAX = 60.0
 
 @dataclass(frozen=True)
 class Finding:
-    """What a fault did."""
+    """The effect of a fault."""
 
     name: str
     record: Record

@@ -48,7 +48,7 @@ def can_mount() -> bool:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int) -> Generator[Disk]:
-    """Mount a disk, and unmount it at the end; a plain folder for those who may not."""
+    """Mount a disk, and unmount it at the end; a plain folder for users who may not."""
     folder.mkdir()
     if not can_mount():
         yield Disk(folder)

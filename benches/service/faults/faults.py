@@ -32,7 +32,7 @@ _MUCH = "CREATE TABLE much AS SELECT repeat(md5(n::text), 20) FROM generate_seri
 
 @dataclass(frozen=True)
 class World:
-    """What can fail."""
+    """The parts that can fail."""
 
     database: Database
     disk: Disk

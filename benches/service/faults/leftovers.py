@@ -1,4 +1,4 @@
-"""What a fault may have left behind: connections, tasks, leases of jobs."""
+"""The remains of a fault: connections, tasks, leases of jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONNECTIONS = f"""
 
 @dataclass(frozen=True)
 class Held:
-    """What the service holds while nobody asks it for anything."""
+    """The resources that the service holds while it has no requests."""
 
     tasks: int
     busy: int

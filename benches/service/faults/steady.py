@@ -30,7 +30,7 @@ _new = itertools.count(1)
 
 @dataclass(frozen=True)
 class Answered:
-    """What a request got; times are those of the loop."""
+    """The answer to a request; times are those of the loop."""
 
     path: str
     due: float

@@ -1,4 +1,4 @@
-"""What the right answers are, and what an answer was: right, an honest error, or wrong."""
+"""The right answers, and the verdict on an answer: right, an honest error, or wrong."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Truth:
         return cls((await client.get(ANALYTICS)).body, tuple(sums), delays)
 
     def verdict(self, path: str, reply: Reply) -> str:
-        """What an answer is; raises WrongAnswerError for a wrong one."""
+        """The verdict on an answer; raises WrongAnswerError for a wrong one."""
         if reply.status >= 500:
             shed = reply.header("x-shed")
             return f"{reply.status} {shed}".rstrip()

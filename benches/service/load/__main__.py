@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PARTS = (*WORKLOADS, "export", "overload")
-#: So many programs read exports at a time: one waits for one connection's server process.
+#: The numbers of programs that read exports at a time: one waits for one server process.
 EXPORT_READERS = (1, 2)
 
 

@@ -25,7 +25,7 @@ _STILL = 0.15
 
 @dataclass
 class Result:
-    """What a contestant reached."""
+    """The rates that a contestant reached."""
 
     contestant: Contestant
     target: Target
@@ -65,7 +65,7 @@ async def contest(
     ]
     await change_mood(on.suppliers, workload.mood)
     for result in results:
-        # Whatever is made at the first request is made before.
+        # The first request makes lasting objects: they are made before.
         await _stepped(result, workload.first_rate, 1.0)
     while any(result.search.next for result in results):
         for result in results:
@@ -94,7 +94,7 @@ async def _stepped(result: Result, rate: float, seconds: float) -> Step:
 
 
 async def _settled(target: Target) -> None:
-    """Wait until what was given up is not worked on any more, for a while at most."""
+    """Wait until abandoned requests are no longer worked on, for a while at most."""
     give_up = time.monotonic() + _SETTLE_SECONDS_MAX
     roles = roles_of(target.service, target.on)
     while time.monotonic() < give_up:

@@ -1,4 +1,4 @@
-"""Exports back to back by some readers, and pings beside them: who waits for what is sent."""
+"""Exports back to back by some readers, and pings beside them: how long these wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PING = "/livez"
 
 @dataclass
 class Exports:
-    """What a variant did, a figure for each round."""
+    """The figures of a variant, one for each round."""
 
     title: str
     readers: int

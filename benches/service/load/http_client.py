@@ -15,7 +15,7 @@ _HEAD_MAX = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came for a request."""
+    """The reply to a request."""
 
     status: int
     headers: bytes

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Outcome:
-    """What became of the requests of a run; times are in seconds."""
+    """The outcome of a run's requests; times are in seconds."""
 
     planned: float
     """Requests a second."""
@@ -53,7 +53,7 @@ class Outcome:
         return percentile(self.good, part)
 
     def errors(self) -> dict[str, int]:
-        """What was not answered 200."""
+        """The counts of the answers other than 200."""
         return {name: count for name, count in self.statuses.items() if name != "200"}
 
     def note(self, name: str, seconds: float) -> None:

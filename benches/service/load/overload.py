@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FASTER = 1.5
 #: Good answers have become more if they are by this much more.
 _MORE = 1.03
-#: What is sent, the deadline of its answers, and the first rate that is tried.
+#: The requests, the deadline of their answers, and the first rate that is tried.
 MIXES: dict[str, tuple[Callable[[], Iterator[str]], float, float]] = {
     "new searches": (uncached, 1.0, 4),
     "analytics": (only("/analytics"), 0.5, 15),

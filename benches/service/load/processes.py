@@ -1,4 +1,4 @@
-"""What processes cost, from `/proc`: processors, by role and by thread, and memory."""
+"""The cost of processes, from `/proc`: processors, by role and by thread, and memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Meter:
         self._threads = {role: _threads(pids) for role, pids in self._roles.items()}
 
     def read(self) -> Usage:
-        """What was used since the beginning."""
+        """The usage since the beginning."""
         seconds = time.monotonic() - self._began
         machine = _machine() - self._machine
         by_role, busiest = {}, {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def contest_lines(workload: Workload, results: Iterable[Result]) -> Iterator[str]:
-    """What each reached, and what limited it."""
+    """The rate of each, and its limit."""
     yield f"{workload.title} (p99 within {workload.deadline * 1e3:g} ms)"
     yield ""
     yield "| variant | requests/s | p50 ms | p99 ms | CPU ms/request | errors | others' share |"
@@ -42,7 +42,7 @@ def contest_lines(workload: Workload, results: Iterable[Result]) -> Iterator[str
 
 
 def export_lines(results: Iterable[Exports]) -> Iterator[str]:
-    """What each sent, and what became of the pings."""
+    """The exports of each, and the times of the pings."""
     yield "Exports of 300,000 rows, back to back, with 50 pings a second beside them"
     yield ""
     yield "| variant | readers | exports/s | CPU s/export | ping p99 idle | beside | failed |"

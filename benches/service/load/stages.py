@@ -1,4 +1,4 @@
-"""What a load needs: a database with flights, suppliers, and applications under web servers."""
+"""The stage of a load: a database with flights, suppliers, and applications under web servers."""
 
 from __future__ import annotations
 

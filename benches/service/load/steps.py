@@ -22,7 +22,7 @@ _BUSY = 0.85
 
 @dataclass(frozen=True)
 class Step:
-    """What a rate did."""
+    """The result of a rate."""
 
     outcome: Outcome
     usage: Usage
@@ -37,7 +37,7 @@ class Step:
         return self.usage.by_role["service"] / self.outcome.sent * 1e3
 
     def limit(self) -> str:
-        """What was used up, or what was waited for."""
+        """The resource that was used up, or the cause of the waits."""
         usage = self.usage
         busiest = usage.busiest["service"] / usage.seconds
         shares = ", ".join(f"{role} {usage.share(role):.0%}" for role in usage.by_role)
@@ -74,7 +74,7 @@ class Target:
     patience: float
     """How long a caller waits; then it has an error."""
     headers: str = ""
-    """What each request has besides, such as ``X-Deadline-Ms: 500`` with its line's end."""
+    """Further headers of each request, such as ``X-Deadline-Ms: 500`` with its line's end."""
 
     async def step(self, paths: Iterator[str], rate: float, seconds: float) -> Step:
         """Send requests at a rate, and look at the processes meanwhile."""

@@ -32,7 +32,7 @@ _BATCH_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Look:
-    """What a process had at a time."""
+    """The figures of a process at a time."""
 
     minutes: float
     service_mb: float

@@ -1,4 +1,4 @@
-"""What is asked for under load, of which variant, and how late an answer may come."""
+"""The requests of a load, the variants that get them, and how late an answer may come."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ WORKERS = 2
 
 @dataclass(frozen=True)
 class Recovery:
-    """Seconds since the request that hangs was sent, and what became of the others."""
+    """Seconds since the request that hangs was sent, and the outcome of the others."""
 
     killed: float
     """Until the process was gone."""

@@ -15,7 +15,7 @@ PATHS = ("/search", "/search", "/search", "/analytics", "/search?dest=D33")
 
 @dataclass
 class Outcome:
-    """What became of the requests."""
+    """The outcome of the requests."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     """By status, or by the name of the error."""

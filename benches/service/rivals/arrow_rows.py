@@ -44,7 +44,7 @@ class Writer:
         return self._taken()
 
     def end(self) -> bytes:
-        """The mark by which a reader knows that the stream is whole."""
+        """The mark that tells a reader that the stream is whole."""
         self._writer.close()
         return self._taken()
 

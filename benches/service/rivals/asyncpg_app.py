@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Held:
-    """What the process holds."""
+    """The resources of the process."""
 
     settings: Settings
     pool: asyncpg.Pool
@@ -51,14 +51,14 @@ class Held:
 
 
 class State(TypedDict):
-    """What every request sees."""
+    """The state that every request sees."""
 
     held: Held
 
 
 @contextlib.asynccontextmanager
 async def lifespan(starlette: Starlette) -> AsyncGenerator[State]:
-    """Open what the process holds, and close it."""
+    """Open the resources of the process, and close them."""
     del starlette
     settings = Settings.from_environment()
     connector = aiohttp.TCPConnector(limit=0, limit_per_host=32, keepalive_timeout=60)

@@ -41,7 +41,7 @@ def psycopg_query(query: str) -> bytes:
 
 
 class Held:
-    """What the process holds."""
+    """The resources of the process."""
 
     def __init__(self) -> None:
         self.settings = Settings.from_environment()

@@ -81,7 +81,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> Answer:
 
 
 def of_columns(columns: dict[str, list[Any]], rows: int) -> Answer:
-    """What our own service answers, in the same shape."""
+    """The answer of our own service, in the same shape."""
     return of_json({"columns": columns, "rows": rows})
 
 

@@ -1,4 +1,4 @@
-"""What a search answers, from rows: a dictionary for each group, as programs on rows do it."""
+"""The answer to a search, from rows: a dictionary for each group, as programs on rows do it."""
 
 from __future__ import annotations
 

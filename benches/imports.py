@@ -1,4 +1,4 @@
-"""What an import costs: `python -m benches.imports [--rounds N] [--output results.json]`.
+"""The cost of an import: `python -m benches.imports [--rounds N] [--output results.json]`.
 
 Each import runs in a fresh process with its bytecode already compiled; the imports take turns.
 They are measured twice: in a bare interpreter, and after asyncio and ssl, which most programs

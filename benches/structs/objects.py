@@ -70,7 +70,7 @@ WideMessage: Any = msgspec.defstruct(
 
 
 def wide_values(elements: int) -> dict[str, Any]:
-    """Return the values of one wide object, whose lists have so many elements."""
+    """Return the values of one wide object, whose lists have this many elements."""
     return {
         **{f"count_{index}": index * 1000 for index in range(12)},
         **{f"ratio_{index}": index / 7 for index in range(6)},
@@ -83,7 +83,7 @@ def wide_values(elements: int) -> dict[str, Any]:
 
 
 def six_columns(rows: int) -> dict[str, NDArray[Any]]:
-    """Return the columns of so many objects of six fields."""
+    """Return the columns of this many objects of six fields."""
     numbers = np.arange(rows, dtype=np.int64)
     return {
         "number": numbers,

@@ -21,7 +21,7 @@ App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 #: The paths of the service; an attacker's paths are all "other".
 ROUTES = frozenset({"/search", "/analytics", "/export", "/livez", "/readyz", "/metrics"})
 _log = logging.getLogger("service.requests")
-# What a client may send as its id: it is written to logs and to a header.
+# The ids that a client may send: they are written to logs and to a header.
 _ID = re.compile(rb"[0-9A-Za-z_.-]{1,64}")
 
 

@@ -1,4 +1,4 @@
-"""What handlers return: an answer in bytes or a table. Each framework makes its response of it."""
+"""The results of handlers, answers in bytes or tables: each framework makes responses of them."""
 
 from __future__ import annotations
 

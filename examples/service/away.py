@@ -1,4 +1,4 @@
-"""What a client is told when the database goes away before its answer has begun."""
+"""The answer to a client when the database goes away before its own has begun."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-#: What the newest piece of work counts in the mean.
+#: The weight of the newest piece of work in the mean.
 _WEIGHT = 0.05
 
 #: Work is refused on arrival if it would wait for this part of its time.

@@ -1,9 +1,9 @@
-"""The end of a process: what it does between SIGTERM and its exit, within its grace.
+"""The end of a process: its steps between SIGTERM and its exit, within its grace.
 
 The web server stops accepting connections, and waits for requests. It does not know the database,
 nor the jobs, and asks nobody how long a request may take; so the drain is ours:
 
-    at SIGTERM             not ready any more; takes no more jobs; each answer closes its connection
+    at SIGTERM             no longer ready; takes no more jobs; each answer closes its connection
     half of the grace      what still arrives on old connections is refused
     eight tenths of it     requests that still run are cancelled, and their queries at the server
     then                   jobs are given back, the pool is closed: by `running`, in its order

@@ -23,7 +23,7 @@ PAYLOAD = {"origin": "text NOT NULL", "dest": "text NOT NULL"}
 COUNTS = "CREATE TABLE search_counts (origin text, dest text, searches int8)"
 #: How often the searches are written down.
 _FLUSH_SECONDS = 1.0
-#: A search is lost to the counts if the database is away for so many of them.
+#: The most searches to count while the database is away; further ones are lost.
 _KEPT_MAX = 10_000
 _log = logging.getLogger("service.jobs")
 
@@ -45,7 +45,7 @@ class SearchJobs:
             self._searches.append((origin, dest))
 
     def stop(self) -> None:
-        """Take no more jobs; what was taken and not begun is given back."""
+        """Take no further jobs; those that were taken but not begun are given back."""
         self._consumer.stop()
 
     async def run(self) -> None:

@@ -1,4 +1,4 @@
-"""What a request does, and when: its queries in their phases, and the parts that handlers name.
+"""The phases of a request: its queries in theirs, and the parts that handlers name.
 
 Every request pays for its notes, so they are raw; they are laid out for the few that are shown.
 """

@@ -23,7 +23,7 @@ application = Quart(__name__)
 
 @application.while_serving
 async def lifespan() -> AsyncGenerator[None]:
-    """Open what the process holds, and close it."""
+    """Open the resources of the process, and close them."""
     settings = Settings.from_environment()
     log_as_json(settings.log_level)
     async with running(settings, app) as runtime:

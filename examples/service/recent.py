@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 _KEPT = 4_096
-#: More than a process answers in a second; who does not take them loses the oldest.
+#: More than a process answers in a second; a reader that does not take them loses the oldest.
 _FRESH = 20_000
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-#: What a refusal may be: overload, or a process that ends.
+#: The statuses of a refusal, by overload or by a process that ends.
 _RETRIED = frozenset({429, 503})
 
 

@@ -1,4 +1,4 @@
-"""What a process of the service holds while it runs: opened at its start, closed at its end."""
+"""The resources of a running process of the service: opened at its start, closed at its end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Runtime:
     gate: Gate
     jobs: SearchJobs
     reports: Reports
-    """What this process and the others tell the page."""
+    """The reports of this process and the others to the page."""
     tables: Tables
 
 
@@ -67,7 +67,7 @@ class Runtime:
 async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
     """Open everything in the order of need; close it in the opposite one.
 
-    Ends within a fifth of the grace: what is left of it when the drain has cancelled its requests.
+    Ends within a fifth of the grace: that is left when the drain has cancelled its requests.
     """
     registry = prometheus_client.CollectorRegistry()
     reports = Reports(settings.live_folder)
@@ -98,11 +98,11 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         _note_phases(stack)
         sources = Sources(shell.recent, monitor, pool, gate, lambda: shell.drain.is_draining)
         stack.enter_context(reporting(Reporter(sources, reports, settings.deadline)))
-        # What the start has made stays until the end: collections need not look at it again.
+        # The objects of the start stay until the end: collections need not look at them again.
         gc.collect()
         gc.freeze()
         stack.callback(gc.unfreeze)
-        # The last step: who beats is ready.
+        # The last step: a process that beats is ready.
         beat = _beat(settings.beat_folder)
         if beat is not None:
             await stack.enter_async_context(beat)
@@ -127,7 +127,7 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
 
 
 def _look_in(cache: Cache[Answer], jobs: SearchJobs) -> Callable[[bytes], Answer | None]:
-    """What finds the answer to a query string that was kept, and counts the search."""
+    """A function that finds the kept answer to a query string, and counts the search."""
 
     def look(query: bytes) -> Answer | None:
         route = route_of_query(query)

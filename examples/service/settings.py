@@ -20,7 +20,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What an operator decides. Times are in seconds.
+    """The settings of an operator. Times are in seconds.
 
     The variable of each field is its name in capitals after ``SERVICE_``. Numbers must be positive.
     """

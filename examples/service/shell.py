@@ -1,4 +1,4 @@
-"""What stands around the application of either framework, as plain ASGI middleware."""
+"""The middleware around the application of either framework, as plain ASGI."""
 
 from __future__ import annotations
 

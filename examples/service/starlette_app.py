@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class State(TypedDict):
-    """What every request sees."""
+    """The state that every request sees."""
 
     runtime: Runtime
 
 
 @contextlib.asynccontextmanager
 async def lifespan(starlette: Starlette) -> AsyncGenerator[State]:
-    """Open what the process holds, and close it."""
+    """Open the resources of the process, and close them."""
     del starlette
     settings = Settings.from_environment()
     log_as_json(settings.log_level)

@@ -21,7 +21,7 @@ _MOMENT_S = 0.5
 
 
 def hanging(parent: int, folder: Path, max_age: float) -> list[int]:
-    """The children of a process that have a file of a beat, and do not beat any more."""
+    """The children of a process that have a file of a beat, and no longer beat."""
     silent = _silent(parent, folder, max_age)
     if silent:
         time.sleep(_MOMENT_S)

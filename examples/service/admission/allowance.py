@@ -5,7 +5,7 @@ from __future__ import annotations
 _FALL = 0.85
 #: A part of the allowance per step.
 _RISE = 0.03
-#: So many quiet steps lift the limit.
+#: The number of quiet steps that lift the limit.
 _FORGET = 100
 
 
@@ -27,7 +27,7 @@ class Allowance:
         return float("inf") if self._limit is None else self._limit
 
     def step(self, *, queue_stands: bool, load_most: float) -> None:
-        """End an interval in which at most so many units were under way."""
+        """End an interval in which at most this many units were under way."""
         if queue_stands:
             self._quiet = 0
             self._limit = max(self._least, _FALL * min(self.limit, load_most))

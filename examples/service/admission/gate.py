@@ -16,10 +16,10 @@ Cause: TypeAlias = Literal["pool", "loop", "deadline", "draining"]
 
 QueueName: TypeAlias = Literal["pool", "loop"]
 
-#: The longest advice: who comes back later has given up.
+#: The longest advice: a client that would come back later has given up.
 _RETRY_AFTER_MAX = 30
 
-#: So many seconds without a rest tell how fast a route answers.
+#: The seconds without a rest that tell how fast a route answers.
 _BUSY_LEAST = 0.5
 
 #: Answers that take this part of the aim are slow.
@@ -28,7 +28,7 @@ _SLOW = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the gate knows of a route."""
+    """The gate's rule for a route."""
 
     weight: float
     """Its work, in units: a search is 4."""
@@ -75,7 +75,7 @@ class _Traffic:
     def begin(self, now: float) -> None:
         """Count one that is admitted."""
         if not self.entered:
-            # What left before a rest says nothing of how fast it leaves now.
+            # Requests that left before a rest say nothing of how fast they leave now.
             self.busy_since, self.rate, self.seconds = now, DrainRate(), DrainRate()
         self.entered.append(now)
 
@@ -87,8 +87,8 @@ class _Traffic:
     def is_late(self, aim: float, now: float) -> bool:
         """Whether the next one would be answered later than in `aim` seconds.
 
-        Requests of which some take long, because others are waited for, are under way in numbers
-        that vary; so they must also have taken too long of late.
+        Where some requests take long, because they wait for others, the number under way
+        varies; so they must also have taken too long of late.
         """
         busy, rate = now - self.busy_since, self.rate.at(now)
         if busy < _BUSY_LEAST or not rate:

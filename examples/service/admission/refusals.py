@@ -1,4 +1,4 @@
-"""What a refused request is answered."""
+"""The answers to refused requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate knows of the routes of this service."""
+"""The gate's rules for the routes of this service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rules_of(settings: Settings) -> Mapping[str, Rule]:
-    """What each route weighs: a search is forty calls, an export a connection for long."""
+    """The weight of each route: a search is forty calls, an export a connection for long."""
     return {
         "/search": Rule(4, seconds_max=1.5 * settings.deadline),
         # They wait in one line, which need not be long for its head to have work.

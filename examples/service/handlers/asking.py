@@ -1,4 +1,4 @@
-"""What a search asks for, and what the suppliers answer before the deadline."""
+"""The question of a search, and the suppliers' answers before the deadline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KNOWN = frozenset({"origin", "dest", "month", "day", "max_price"})
 
 @dataclass(frozen=True)
 class Route:
-    """What is searched for; equal searches share an answer."""
+    """The subject of a search; equal searches share an answer."""
 
     origin: str
     dest: str
@@ -33,7 +33,7 @@ class Route:
 
     @property
     def path(self) -> str:
-        """What a supplier is asked for."""
+        """The path to ask a supplier for."""
         route, day = f"{self.origin}-{self.dest}", f"{self.month}-{self.day}"
         return f"/offers?{urlencode({'route': route, 'day': day})}"
 

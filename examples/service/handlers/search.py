@@ -1,4 +1,4 @@
-"""`/search`: every supplier and the database are asked at once, and what came in time is answered.
+"""`/search`: asks every supplier and the database at once, and answers with what came in time.
 
 Neither a slow supplier nor a slow database decides how long a search takes: the deadline does.
 """

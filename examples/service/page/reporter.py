@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from examples.service.phases import Work
     from examples.service.recent import RecentRequests, Request
 
-#: What the figures count; health and the page itself are left out.
+#: The routes that the figures count; health and the page itself are left out.
 WORKING = frozenset({"/search", "/analytics", "/export"})
 #: The buckets of latencies begin here, and are a quarter of a doubling wide each.
 LATENCY_LEAST = 1e-4
 _PER_DOUBLING = 4
 _BUCKETS = 72
-#: So many requests of each second are shown in their phases.
+#: The number of requests of each second that are shown in their phases.
 _SLOWEST = 3
 _log = logging.getLogger("service.page")
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What is looked at."""
+    """The sources of the figures."""
 
     recent: RecentRequests
     monitor: observe.LoopMonitor

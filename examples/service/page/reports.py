@@ -1,4 +1,4 @@
-"""What a process tells of its last two minutes, and where all processes of a service find it.
+"""The report of a process on its last two minutes, where all processes of the service find it.
 
 Each process writes a file of its own. It stays when the process has ended, so a picture of the
 service has no gap where a process was replaced.
@@ -64,7 +64,7 @@ class Second:
 
 @dataclass(slots=True)
 class Report:
-    """What a process tells."""
+    """The report of a process."""
 
     process: int
     started: float

@@ -1,4 +1,4 @@
-"""The reports of the processes as tables: what the page reads, as Arrow."""
+"""The reports of the processes as tables, which the page reads as Arrow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tables:
         self._any = any_columns
 
     def processes(self, reports: Sequence[Report], since: int) -> colonnade.Columns:
-        """A row for each process: what it does, and whether it answers this request."""
+        """A row for each process: its state, and whether it answers this request."""
         del since
         now = time.time()
         return self._made(

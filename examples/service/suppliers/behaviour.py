@@ -16,7 +16,7 @@ _OFFERS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What share of the answers is how; times are in seconds."""
+    """The shares of the answers by kind; times are in seconds."""
 
     median: float = 0.015
     spread: float = 0.5
@@ -39,7 +39,7 @@ class Behaviour:
         return (500 if chance.random() < self.failing else 200), seconds
 
 
-#: What `/mood/NAME` changes all suppliers of a process to.
+#: The moods to which `/mood/NAME` changes all suppliers of a process.
 MOODS = {
     "usual": Behaviour(),
     "quick": Behaviour(median=0.001, slow=0, failing=0, hanging=0),

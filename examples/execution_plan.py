@@ -1,4 +1,4 @@
-"""What an event loop makes of three tasks that compute, wait and compute, in both orders.
+"""How an event loop runs three tasks that compute, wait and compute, in both orders.
 
 Each task computes for 1 s, waits for 5, 3 or 1 s, and computes for 1 s again, all scaled down. The
 loop runs one of them at a time, so the order in which they start decides how long the whole takes.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import colonnade
     from examples.analytics.store import Store
 
-#: A flight is late if it arrives so many minutes after its time, as the authorities count.
+#: A flight is late if it arrives this many minutes after its time, as the authorities count.
 LATE_MINUTES = 15
 
 
@@ -34,7 +34,7 @@ class Question:
 
 
 def chosen_by(store: Store, question: Question) -> NDArray[np.bool_]:
-    """Which flights have all ten properties.
+    """Tells which flights have all ten properties.
 
     Those of other tables are decided there, for some thousand rows at most, and followed along
     the relation. The last element of each decision is for flights without a row, whose place is -1.

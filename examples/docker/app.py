@@ -43,7 +43,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
 
 
 async def orders(request: Request) -> serve.TableResponse:
-    """The sums of the orders, as Arrow, Parquet, CSV or JSON: what the client accepts."""
+    """The sums of the orders, as Arrow, Parquet, CSV or JSON, as the client accepts."""
     rows = request.app.state.pool.iter_columns(QUERY)
     return serve.TableResponse(rows)
 

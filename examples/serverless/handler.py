@@ -35,7 +35,7 @@ IDLE_SECONDS = float(os.environ.get("DATABASE_IDLE_SECONDS", "60"))
 
 
 class Context(Protocol):
-    """What the example uses of the runtime's context."""
+    """The part of the runtime's context that the example uses."""
 
     def get_remaining_time_in_millis(self) -> int:
         """The time until the runtime ends this call."""

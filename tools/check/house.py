@@ -37,10 +37,10 @@ GENERATED_WITHIN_LINES = 5
 # Of Rust, the tests that have files of their own.
 TESTS = re.compile(r"(?:^|/)tests?(?:/|\.rs$)")
 
-#: What a file is: of the package and its crates, of their tests, beside them, or generated.
+#: The kinds of files: of the package and its crates, of their tests, beside them, or generated.
 KINDS = ("sources", "tests", "beside", "generated")
 
-#: What each node of a graph leads to.
+#: The nodes that each node of a graph leads to.
 Graph = Mapping[str, set[str]]
 
 
@@ -66,7 +66,7 @@ def imported_modules(path: Path, tree: ast.AST) -> set[str]:
 
 
 def module_name(path: Path) -> str:
-    """The dotted name by which a file is imported."""
+    """The dotted name to import a file by."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(("colonnade", *(part for part in parts if part != "__init__")))
 
@@ -100,7 +100,7 @@ class Rooms:
         return rooms & {*self.order} - {self.of(path)}
 
     def arrows(self) -> dict[str, set[str]]:
-        """What each room imports."""
+        """The rooms that each room imports."""
         graph: dict[str, set[str]] = {room: set() for room in self.order}
         for path, tree in python_files():
             if self.of(path) in graph:
@@ -209,7 +209,7 @@ def language_of(name: str, text: str) -> str | None:
 
 
 def kind_of(name: str, text: str) -> str:
-    """What a file is, of `KINDS`."""
+    """The kind of a file, of `KINDS`."""
     if is_generated(text):
         return "generated"
     top = name.partition("/")[0]

@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def declared(project: dict[str, dict[str, dict[str, list[str]]]]) -> tuple[list[Requirement], ...]:
-    """What all extras require, and what the group of the tests does, without the project itself."""
+    """The requirements of all extras, and of the tests' group, without the project itself."""
     lists = project["project"]["optional-dependencies"].values()
     group = project["dependency-groups"]["dev"]
     return tuple(

@@ -29,7 +29,7 @@ _LINK = re.compile(r"(?P<picture>!?)\[(?P<words>[^\]]*)\]\((?!\w+:|#)(?P<target>
 
 
 def page(readme: str, project: dict[str, Any]) -> str:
-    """The README with links for a reader who has no checkout."""
+    """The README with links for readers without a checkout."""
     address: str | None = project.get("urls", {}).get(ADDRESS)
 
     def replaced(found: re.Match[str]) -> str:

@@ -299,7 +299,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _problems(files: dict[Path, str], used: Counter[str]) -> list[str]:
-    """What has drifted, and the substitutions that neither the package nor a test uses."""
+    """The drifted files, and the substitutions that neither the package nor a test uses."""
     for path, _ in _pairs(MADE):
         _translated(path, used)
     drifted = [

@@ -30,13 +30,13 @@ WIDTHS = {"phone": 390, "desk": 1440}
 HEIGHT = 900
 #: How often, and with which pauses, the page is asked whether the search has found anything.
 LOOKS, LOOK_S = 1200, 0.05
-#: What the system asks for, and the name of the scheme.
+#: The scheme that the system asks for, and its name on the site.
 SCHEMES = {"light": "default", "dark": "slate"}
 _CHECK = (Path(__file__).parent / "look_at_site.js").read_text("utf-8")
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a page, and how it was looked at."""
+    """A fault of a page, and the view that shows it."""
 
     page: str
     view: str

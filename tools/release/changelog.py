@@ -33,7 +33,7 @@ class ChangelogError(Exception):
 
 
 class Section(NamedTuple):
-    """What one version changes; `date` is None for changes that are not released."""
+    """The changes of one version; `date` is None for changes that are not released."""
 
     version: str
     date: str | None

@@ -37,7 +37,7 @@ METADATA_FILES = (
     r"colonnade-[^-/]+\.dist-info/"
     r"(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/[\w.-]+|sboms/[\w.-]+\.json)$"
 )
-# What `colonnade docs` reads: a link to docs.
+# `colonnade docs` reads these pages: a link to docs.
 PAGES = "colonnade/_pages"
 EXTENSION = r"colonnade/_core\.[\w-]+\.(so|pyd)"
 
@@ -196,7 +196,7 @@ def wheels_are_as_they_were_packed(release: Release) -> Iterable[str]:
 
 
 def dist_has_nothing_else(release: Release) -> Iterable[str]:
-    """What lies beside the wheels is published with them."""
+    """Any file beside the wheels is published with them."""
     expected = {*release.wheels, *release.sdists}
     for folder in sorted({file.parent for file in expected}):
         for found in sorted(folder.iterdir()):
@@ -320,7 +320,7 @@ CHECKS: tuple[Check, ...] = (
     *(stubs_agree, metadata_is_valid, description_reads_well),
     *(sdists_are_current, sdists_build),
 )
-# What a checkout need not have before its release.
+# The checks that a checkout need not pass before its release.
 AT_RELEASE: tuple[Check, ...] = (
     *(changelog_has_the_version, repository_is_named, every_python_has_wheels),
 )
@@ -336,7 +336,7 @@ class _Links(HTMLParser):
         super().__init__()
         self.places: list[str] = []
 
-    # The name of the element does not matter: what leads somewhere has one of two attributes.
+    # The name of the element does not matter: every link has one of two attributes.
     def handle_starttag(self, tag: str, attrs: _Attributes) -> None:  # noqa: ARG002
         self.places += [place or "" for name, place in attrs if name in {"href", "src"}]
 

@@ -109,7 +109,7 @@ def _place(scratch: Path) -> Place:
         sys.exit(f"cargo is in {path}: a wheel that needs it would not be noticed")
     home = scratch / "home"
     home.mkdir()
-    # What the machine says of its package index and of the certificates it trusts.
+    # The machine's own settings of its package index and of the certificates it trusts.
     of_the_machine = ("LANG", "PIP_", "SSL_CERT_", "UV_")
     kept = {name: value for name, value in os.environ.items() if name.startswith(of_the_machine)}
     pip = Path.home() / ".config" / "pip" / "pip.conf"

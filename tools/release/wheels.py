@@ -38,7 +38,7 @@ ELSEWHERE = ("aarch64-apple-darwin", "x86_64-apple-darwin", "x86_64-pc-windows-m
 # There, the linker leaves the debug information out.
 _STRIP = ["--strip"]
 SIZE_MOST = 6_000_000
-# What a developer's shell may hold for quicker builds, and what must not get into a release:
+# Settings of a developer's shell for quicker builds, which must not get into a release:
 # CARGO_ENCODED_RUSTFLAGS goes before RUSTFLAGS, and profiles change the optimisation.
 NOT_INHERITED = (
     *("CARGO_PROFILE_", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_"),

@@ -1,4 +1,4 @@
-"""The fences of code blocks: what the tests read from them, as the site shows it."""
+"""The fences of code blocks: shows on the site the words that the tests read from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site."""
+"""The hooks that MkDocs calls while it builds the site."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _PAGE = re.compile(r"<code>colonnade docs ([\w-]+)</code>")
 _CODE = re.compile(r"<code>([A-Za-z_][\w.]*)(\((?:\.\.\.)?\))?</code>")
 #: Whose methods a page means that names a method alone.
 _USUAL = ("Connection", "Columns", "Pool")
-#: What the examples call an object of these classes.
+#: The names that the examples give to objects of these classes.
 _OBJECTS = {"conn": "Connection", "connection": "Connection", "cols": "Columns", "pool": "Pool"}
 #: Methods without an underscore whose names are no words of other things.
 _PLAIN = {"fetchrow", "fetchval", "executemany"}

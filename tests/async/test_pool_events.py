@@ -1,4 +1,4 @@
-"""What observers of pools are told: connections created, acquired and released, and timeouts."""
+"""The events that observers of pools see: connections made, acquired, released, and timeouts."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ async def test_a_change_by_one_is_known_to_all(pool: colonnade.Pool) -> None:
             with pytest.raises(colonnade.PostgresError):
                 await one.execute(raise_it)
             await one.execute("ROLLBACK")
-            # What was rolled back was never seen by the other one.
+            # The other one never saw the change that was rolled back.
             assert await other.fetchval(query) == (1,)
             await one.execute("BEGIN")
         assert await one.fetchval(query) == (1,)

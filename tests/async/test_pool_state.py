@@ -1,4 +1,4 @@
-"""What a release takes back from a session, and what stays, as the page about the pool says."""
+"""A release resets a part of a session, and keeps the rest, as the page about the pool says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepared statements after each event that ends what is known of a statement."""
+"""Prepared statements after each event that outdates a statement's description."""
 
 from __future__ import annotations
 

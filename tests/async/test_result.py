@@ -138,7 +138,7 @@ async def test_strings_for_parameters_declared_as_unknown(
 
 
 async def test_values_of_a_series_declared_as_unknown(connection: colonnade.Connection) -> None:
-    """Whatever one run takes, many take: beside strings, values of the type that is inferred."""
+    """Many runs take the same values as one: strings, and values of the type that is inferred."""
     kinds: dict[str, list[Any]] = {
         "int4": ["7", 8],
         "float8": ["0.1", 0.1 + 0.2],

@@ -80,7 +80,7 @@ async def test_limits_of_every_length(connection: colonnade.Connection) -> None:
 async def test_nothing_of_the_former_answer_is_left(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever part of the answer had arrived at the timeout."""
+    """With any part of the answer there at the timeout."""
     monkeypatch.setattr("colonnade._driver.transport.asyncio.RECOVERY_TIMEOUT_S", 0.3)
     query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
     async with await colonnade.connect(f"{proxy.dsn}?sslmode=disable") as through:

@@ -1,4 +1,4 @@
-"""An attacker between client and server who sends bytes before TLS protects the connection.
+"""An attacker between client and server sends bytes before TLS protects the connection.
 
 The attacker's bytes must never be taken for the server's: neither bytes ahead of the handshake
 (like CVE-2021-23222), nor an error in place of the answer to the TLS request (like

@@ -69,7 +69,7 @@ def referee(database: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def lines_until(process: subprocess.Popen[str], metric: str) -> list[dict[str, Any]]:
-    """What it tells until this metric has a value."""
+    """The lines that it writes until this metric has a value."""
     assert process.stdout is not None
     told = []
     for line in process.stdout:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROGRAM = (sys.executable, "-m", "colonnade.cli")
 _COMMANDS = ("demo", "docs", "doctor", "export", "importing", "jobs", "observe", "query")
-#: What the commands import. Not pyarrow, which starts a thread.
+#: The modules that the commands import. Not pyarrow, which starts a thread.
 IMPORTS = (
     "asyncio",
     "colonnade._driver._sync.pool.pool",

@@ -34,7 +34,7 @@ class Screen:
         self.written = ""
         self._ours = ours
         self._theirs = theirs
-        # What was written after the last thing that was done.
+        # The place in `written` of the last act.
         self._since = 0
         self._before = termios.tcgetattr(theirs)
 

@@ -122,7 +122,7 @@ def test_moments_within_arrays_in_ndjson(hostile: str) -> None:
 
 
 def test_casts_beside_arrays_in_ndjson(hostile: str) -> None:
-    """The settings by which the server converts arrays hold for the whole statement."""
+    """The server's settings for the conversion of arrays hold for the whole statement."""
     for columns, text in (("f::text AS t", "0.3"), ("f::text AS t, fs", "0.30000000000000004")):
         done = run(hostile, "query", f"SELECT {columns} FROM of_settings", "--format", "ndjson")
         assert json.loads(done.stdout)["t"] == text

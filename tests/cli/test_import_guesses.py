@@ -132,7 +132,7 @@ def test_every_value_of_a_guess_comes_back(connection: colonnade.sync.Connection
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", ".", "-"])
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_rows_are_held_to_the_guess(delimiter: str, size: int) -> None:
-    """Whatever the chunks and the quotes are, the first row that breaks it is found."""
+    """The first row that breaks it is found, with any chunks and quotes."""
     layout = Layout(delimiter, "NA")
     good = f'1{delimiter}"two{delimiter}""\n\r\nlines"\r\n' * 50 + f"NA{delimiter}x\r\n"
     header = f'"a\nb"{delimiter}c\r\n'

@@ -85,7 +85,7 @@ def test_another_delimiter_without_a_header(
 def test_another_encoding(
     encoding: str, text: str, dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
 ) -> None:
-    """What the hint says works as it stands, but for the name of the table."""
+    """The command of the hint works as it stands, but for the name of the table."""
     path = tmp_path / "it's other.csv"
     path.write_bytes(text.encode(encoding))
     done = run(dsn, "import", str(path), TABLE, "--create")

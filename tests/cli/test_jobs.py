@@ -218,7 +218,7 @@ def test_all_files_or_none(dsn: str, queue: jobs.Queue, tmp_path: Path) -> None:
     bad.write_text("user_id,nam\n3,x\n")
     _, err = run_jobs(dsn, "add", "emails", str(good), str(bad), status=1)
     assert 'the queue "emails" has no column "nam"' in err
-    # What only the queue's own table refuses.
+    # A value that only the queue's own table refuses.
     bad.write_text("user_id,body\n,x\n")
     _, err = run_jobs(dsn, "add", "emails", str(good), str(bad), status=1)
     assert str(bad) in err

@@ -35,7 +35,7 @@ async def test_the_probe_of_a_container(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("alive: process ")
         assert done.stdout.count("\n") == 1
-        # Whoever reads the output, or nobody.
+        # With any reader of the output, or none.
         for end in (">&-", ">/dev/full", "| true; exit ${PIPESTATUS:-0}"):
             assert probe(f"{command} {end}").returncode == 0, end
     done = probe(command)

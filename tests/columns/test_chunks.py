@@ -1,4 +1,4 @@
-"""Columns in several chunks: what is shared, what is joined, and when."""
+"""Columns in several chunks: which are shared, which are joined, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others do to the folders meanwhile, and arguments that look alike: nothing is lost."""
+"""Others change the folders meanwhile, and arguments look alike: nothing is lost."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_changed_record_is_damaged(
 def test_a_record_names_no_files_elsewhere(
     conn: sync.Connection, tmp_path: Path, folder: str, name: str
 ) -> None:
-    """Its checksum can be computed by anybody who writes it."""
+    """Anybody who writes it can compute its checksum."""
     record = tmp_path / ".out.unfinished" / "record.ndjson"
     with pytest.raises(Stop):
         write(conn, tmp_path / "out", progress=stop)

@@ -1,4 +1,4 @@
-"""`colonnade.datasets.write`: folders by values, files by size, and what readers make of them."""
+"""`colonnade.datasets.write`: folders by values, files by size, and how others read them."""
 
 from __future__ import annotations
 
@@ -398,7 +398,7 @@ def test_what_another_user_began_in_a_shared_directory_is_not_continued(
     os.chown(unfinished, 12_345, -1)
     with pytest.raises(InterfaceError, match="another user's"):
         datasets.write(table, conn, place, partition_by="day", resume=True)
-    # A directory of our own is nobody else's business, whoever made the folder in it.
+    # A directory of our own is safe, even if another user made the folder in it.
     tmp_path.chmod(0o700)
     assert datasets.write(table, conn, place, partition_by="day", resume=True).rows == ROWS
 

@@ -47,7 +47,7 @@ def conn(dsn: str, request: pytest.FixtureRequest) -> Iterator[dbapi.Connection]
 
 
 def stored(conn: Any, change: tuple[str, str, str], *, is_kept: bool) -> list[Any]:
-    """What two temporary tables of one name hold, one after the other."""
+    """The values in two temporary tables of one name, one after the other."""
     before, after, value = change
     for number, kind in enumerate((before, after)):
         options = "ON COMMIT DROP" if is_kept else ""

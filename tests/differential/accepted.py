@@ -21,7 +21,7 @@ class Accepted:
     values: str
     """A regular expression that finds something in the text of such a value."""
     words: str
-    """Which values these are, for the page."""
+    """A description of these values, for the page."""
     change: str
     reason: str
     setting: str = ""

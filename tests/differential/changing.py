@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.differential.doors import Link
 
-#: What a column of each type is given.
+#: The value for a column of each type.
 VALUES: dict[str, Any] = {
     "int4": 7,
     "int8": 2**40,
@@ -49,7 +49,7 @@ MADE = (
 
 @dataclass(frozen=True)
 class Block:
-    """A transaction, and what another connection does before it."""
+    """A transaction, and another connection's changes before it."""
 
     elsewhere: str
     steps: tuple[tuple[str, Any], ...]
@@ -148,7 +148,7 @@ class Course:
 
 
 def outcomes(link: Link, schema: str, block: Block) -> Iterator[tuple[str, Any]]:
-    """What each step gives, up to the first error, which ends the block."""
+    """The result of each step, up to the first error, which ends the block."""
     for sql, value in block.steps:
         text = sql.format(schema=schema)
         try:

@@ -1,4 +1,4 @@
-"""Triples of a value, the door by which it goes in, and the door by which it comes back."""
+"""Triples of a value, the door that it goes in by, and the door that it comes back by."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMED = (
     click.ClickException,
     NoFileError,
 )
-#: An array has no arrays as elements, and no order by which rows are split.
+#: An array has no arrays as elements, and no order to split rows by.
 NOT_OF_ARRAYS = {"list parameter", "parallel by value"}
 MANY = 6
 SHOWN = 40

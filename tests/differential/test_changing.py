@@ -1,4 +1,4 @@
-"""A few courses of `changing`, and those by which the peers go wrong."""
+"""A few courses of `changing`, and those that the peers get wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.differential.changing import told_apart
 from tests.differential.doors import DOORS, PEERS
 
-#: A course by which the peers go wrong.
+#: A course that the peers get wrong.
 HARD = 1
 
 

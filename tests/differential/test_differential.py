@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRIPLES = 600
-#: What every way carries, as every role.
+#: The values that every way carries, as every role.
 PLAIN = {"int4": "42", "text": "it's \\ \u00e9", "bool": "t", "float8": "0.1", "date": "2024-02-03"}
 
 

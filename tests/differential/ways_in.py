@@ -1,4 +1,4 @@
-"""The doors by which a value goes in: each copies the rows of the source into the middle table."""
+"""The doors that a value goes in by: each copies the rows of the source into the middle table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors by which a value comes back.
+"""The doors that a value comes back by.
 
 Each reads the middle table as the subject, and what it gives is written to the end table in a way
 that the settings of the subject do not reach: by a connection with neutral settings, or, where it
@@ -165,7 +165,7 @@ def feather(world: World, subject: Subject, tables: Tables) -> None:
 
 
 def printed(world: World, subject: Subject, tables: Tables) -> None:
-    """What `colonnade query` writes into a pipe."""
+    """The output of `colonnade query` into a pipe."""
     file = world.folder / "printed.csv"
     file.unlink(missing_ok=True)
     colonnade_program("query", query(tables), "-o", file, "--dsn", subject.dsn)

@@ -83,7 +83,7 @@ SHAPES = ("alone", *ARRAYS, "domain", "composite", "range")
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of one column `v` beside the key `n`: what was meant, what went in, what came back."""
+    """Tables of one column `v` beside the key `n`: the values meant, put in, and got back."""
 
     number: int
     column: str

@@ -59,7 +59,7 @@ def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 IMPORTED = re.compile(r"^\s*(?:import|from) ([A-Za-z]\w*)(?=[ .]|$)", re.MULTILINE)
 PYTHON_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# What an extra installs under another name, and what is no library.
+# Libraries that an extra installs under another name, and names that are not libraries.
 OF_EXTRAS = {"opentelemetry": "opentelemetry_api"}
 HERE = {"colonnade", "examples", "generate_series"}
 

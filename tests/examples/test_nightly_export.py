@@ -1,4 +1,4 @@
-"""The nightly export: what it writes, again, after a kill, beside another run, and by Dagster."""
+"""The nightly export: its files, again, after a kill, beside another run, and by Dagster."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.every_loop
 
 _SECONDS_MAX = 120.0
 _WRITERS = 8
-#: What a caller may get between the end of one primary and the beginning of the next.
+#: The errors that a caller may get between the end of one primary and the start of the next.
 AWAY = (
     errors.PostgresConnectionError,
     errors.AdminShutdownError,

@@ -63,7 +63,7 @@ class Report:
 
 @contextlib.contextmanager
 def impatient(kind: Kind) -> Iterator[None]:
-    """Shorten the limits for recovering a connection, whose server may not answer any more."""
+    """Shorten the limits for recovering a connection, whose server may no longer answer."""
     with contextlib.ExitStack() as patches:
         for name in _LIMITS if is_hungry(kind) else ():
             patches.enter_context(mock.patch(name, RECOVERY_S))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
     from samples import Sample
 
-#: What JSON cannot keep: JSON's null in a column of JSON is NULL.
+#: The value that JSON cannot keep: JSON's null in a column of JSON is NULL.
 _NULL = "null"
 # No table has a column of it.
 _PSEUDO = {"cstring"}

@@ -1,4 +1,4 @@
-"""What could make `read_new` lose rows silently: NULLs, odd names, broken states, crashes."""
+"""Attempts to make `read_new` lose rows silently: NULLs, odd names, broken states, crashes."""
 
 from __future__ import annotations
 

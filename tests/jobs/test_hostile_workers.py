@@ -73,7 +73,7 @@ def test_a_job_that_kills_its_process_takes_no_other_along(
 
 
 def test_an_exit_of_another_task_counts_an_attempt(dsn: str, queue: jobs.Queue) -> None:
-    """It ends the loop, whoever awaits that task, and so the worker."""
+    """It ends the loop, even if nothing awaits that task, and so the worker."""
     ends = []
     while queue.length():
         ends.append(started(dsn, "inner", "leave", limit=1))

@@ -1,4 +1,4 @@
-"""What PostgreSQL 18 crashes by, and that no statement of the queues has it.
+"""A pattern that crashes PostgreSQL 18, and the proof that no statement of the queues has it.
 
 A row lock that meets a concurrent change lets PostgreSQL initialize the plan of the whole statement
 a second time, and throw that away when the locking ends. In 18 both plans share the state by which
@@ -29,7 +29,7 @@ CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 CREATE INDEX ON parted (k);
 INSERT INTO parted VALUES (0, 0);
 """
-# What tables of some pages are planned as.
+# The plan for tables of some pages.
 PLAN = """
 SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_seqscan = off; SET enable_bitmapscan = off;
@@ -51,7 +51,7 @@ def own_server() -> Iterator[str]:
 
 
 def outcome(dsn: str) -> Exception | None:
-    """What becomes of the statement when a row that it waits for was changed."""
+    """The error of the statement, if any, when a row that it waits for was changed."""
     found: list[Exception] = []
 
     def run() -> None:

@@ -25,7 +25,7 @@ async def queue(pool: colonnade.Pool) -> jobs.Queue:
 
 
 async def got(queue: jobs.Queue) -> list[str]:
-    """What is handed out now, and is done."""
+    """Take the jobs that are handed out now, finish them, and return their texts."""
     batch = await queue.get(timeout=0)
     await batch.ack()
     found: list[str] = batch.columns["b"].tolist()
@@ -124,7 +124,7 @@ async def test_one_that_waits_is_handed_out_after_the_transaction(
     await queue.add([(1, "x")], **AGAIN)
     async with pool.acquire() as connection, connection.transaction():
         assert await queue.add([(1, "y")], connection=connection, **AGAIN) == 0
-        # Whoever got it now would not see what the transaction has written.
+        # A worker that got it now would not see what the transaction has written.
         assert not await queue.get(timeout=0)
     assert await got(queue) == ["x"]
 

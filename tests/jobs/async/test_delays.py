@@ -126,7 +126,7 @@ class Watched:
         queue._next_sweep = float("inf")
 
     async def got(self, limit: int = 1000, lease: float | None = 60.0) -> list[int]:
-        """What `get` returns now."""
+        """The jobs that `get` returns now."""
         found: list[int] = (
             (await self.queue.get(limit, lease=lease, timeout=0)).columns["a"].tolist()
         )

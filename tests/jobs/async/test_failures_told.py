@@ -20,7 +20,7 @@ FILE = "/".join(Path(__file__).parts[-2:])
 
 
 class Mailer:
-    """What a handler calls."""
+    """An object that a handler calls."""
 
     def send(self, user_id: int) -> None:
         try:

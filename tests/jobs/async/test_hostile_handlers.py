@@ -1,4 +1,4 @@
-"""What a handler raises is the failure of its jobs alone: an attempt, and then a dead letter."""
+"""A handler's exception is the failure of its jobs alone: an attempt, and then a dead letter."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ async def small(dsn: str, queue: jobs.Queue) -> AsyncIterator[colonnade.Pool]:
 
 
 async def nobody_gets_a_job(queue: jobs.Queue, leases: float = 3.0) -> bool:
-    """Whether another worker gets none while so many leases pass."""
+    """Whether another worker gets none while this many leases pass."""
     return not await queue.get(timeout=leases * LEASE_S)
 
 

@@ -82,7 +82,7 @@ async def test_the_error_says_each_id_once(queue: jobs.Queue) -> None:
     await queue.get(timeout=0)
     with pytest.raises(jobs.LeaseLostError):
         await batch.ack()
-    # What is known to be lost is not asked for again.
+    # Jobs that are known to be lost are not asked for again.
     assert len(batch.held) == 0
     await batch.ack()
 
@@ -90,7 +90,7 @@ async def test_the_error_says_each_id_once(queue: jobs.Queue) -> None:
 async def test_jobs_whose_leases_end_come_in_smaller_batches(
     pool: colonnade.Pool, layout: LayoutName
 ) -> None:
-    """One of them may be what ends its worker, and it takes fewer others along each time."""
+    """One of them may end its worker, and it takes fewer others along each time."""
     retry = jobs.Retry(max_attempts=4, delay=0)
     queue = await jobs.create_queue(pool, "poison", {"a": "int8"}, retry=retry, layout=layout)
     await queue.add({"a": np.arange(300)})

@@ -19,7 +19,7 @@ async def test_a_long_key_is_in_the_queue_once(
     pool: colonnade.Pool, length: int, is_column: bool
 ) -> None:
     queue = await jobs.create_queue(pool, "w", {"b": "text"})
-    # What cannot be compressed; two that differ in their last sign alone.
+    # Keys that cannot be compressed; two that differ in their last sign alone.
     stem = secrets.token_hex(length)[: length - 1]
     keys = [stem + "x", stem + "y", stem + "x"]
     added = await queue.add({"b": keys}, key="b" if is_column else keys)

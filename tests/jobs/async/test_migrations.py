@@ -15,7 +15,7 @@ from colonnade.jobs._layouts import LAYOUTS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# What earlier versions of the layouts ran for the queue "old", and what their workers run.
+# The statements of earlier versions of the layouts for the queue "old", and of their workers.
 DATA = Path(__file__).parents[1] / "data"
 WORKERS = json.loads((DATA / "workers.json").read_text("utf-8"))
 PRESENT = {layout.name: layout.version for layout in LAYOUTS.values()}

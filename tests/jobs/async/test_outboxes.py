@@ -1,4 +1,4 @@
-"""Jobs that are part of the caller's transaction, by whom and however it was begun."""
+"""Jobs that are part of the caller's transaction, begun by any library or by hand."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def test_a_transaction_that_is_prepared_for_two_phases(
                 assert await queue.length() == 0
                 await connection.execute(f"{end} PREPARED 'of jobs'")
                 assert await queue.length() == count
-        # Whoever waits for jobs of a prepared transaction looks by the clock.
+        # A worker that waits for jobs of a prepared transaction looks by the clock.
         assert len(await queue.get(timeout=5)) == 2
         await jobs.drop_queue(pool, "work")
 

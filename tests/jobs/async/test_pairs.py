@@ -28,7 +28,7 @@ BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
-    """A server that may die: what crashes it must not end other tests."""
+    """A server that may die: its crash must not end other tests."""
     with embedded.start() as server:
         yield server.dsn
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import colonnade
     from colonnade.jobs.definition import LayoutName
 
-# What CREATE TABLE writes to. A row that is gone leaves its place, and the next one lies behind it.
+# The catalogs of CREATE TABLE. A row that is gone leaves its place, and the next lies behind it.
 CATALOGS = ("pg_class", "pg_attribute", "pg_type", "pg_depend", "pg_constraint", "pg_index")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PAYLOAD = {"a": "int8"}
 ROLES = ("jobs_member", "jobs_stranger", "jobs_worker", "jobs_admin")
-# What the stranger wants to run as somebody else.
+# The code that the stranger wants to run as somebody else.
 CODE = """
 CREATE FUNCTION jobs.code() RETURNS text LANGUAGE sql
     AS 'INSERT INTO public.jobs_ran VALUES (current_user); SELECT ''x''';
@@ -211,7 +211,7 @@ async def test_a_membership_that_a_role_gives_out_proves_nothing(roles: colonnad
 
 
 async def test_nor_does_one_for_administration(roles: colonnade.Pool) -> None:
-    """Who creates a role is a member of it since the server 16."""
+    """The creator of a role is a member of it since the server 16."""
     version = await roles.fetchval("SELECT current_setting('server_version_num')::int")
     if version < 160_000:
         pytest.skip("an older server makes nobody a member")

@@ -1,4 +1,4 @@
-"""What each verb does to jobs, alone."""
+"""The effect of each verb on jobs, alone."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Clock:
         }
 
     def set(self, offset: float) -> None:
-        """Step the clock so many seconds away from the true time."""
+        """Step the clock this many seconds away from the true time."""
         written = self._file.with_suffix(".new")
         written.write_text(f"{offset:+g}")
         written.chmod(0o644)

@@ -63,7 +63,7 @@ _END_SECONDS_MAX = 60.0
 
 
 class Report:
-    """What a run did, and what it left behind."""
+    """The acts of a run, and its remains."""
 
     def __init__(self, evidence: Evidence, injected: Counter[Injection]) -> None:
         self.evidence = evidence

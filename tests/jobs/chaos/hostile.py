@@ -1,4 +1,4 @@
-"""What handlers do that no handler should, by chance: to their pool, loop, rows and worker."""
+"""Deeds that no handler should do, by chance: to its pool, loop, rows and worker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CHANCES = {
 }
 # In a transaction of the handler's own, whatever the session's defaults are.
 OWN_SETTINGS = "SET TRANSACTION READ WRITE; SET LOCAL idle_in_transaction_session_timeout = 0"
-# Whoever takes a whole pool gives up so soon, for two at once never have it.
+# A handler that takes a whole pool gives up so soon, because two at once never have it.
 TAKEN_WITHIN_S = 0.1
 
 
@@ -76,7 +76,7 @@ _ERRORS: dict[Deed, Callable[[], BaseException]] = {
 
 
 def error_of(deed: Deed | None) -> BaseException | None:
-    """What the handler raises at its end, if that is its deed."""
+    """The exception that the handler raises at its end, if that is its deed."""
     return None if deed not in _ERRORS else _ERRORS[deed]()
 
 

@@ -1,9 +1,9 @@
-"""What each worker did, in a file of its own that survives the worker's death.
+"""The acts of each worker, in a file of its own that survives the worker's death.
 
-An event is one line, written by one `write`: the kernel has it when the call returns, whatever
-becomes of the process, and neither PostgreSQL nor the queue is trusted with it. Only the last line
-of a killed process can be torn; then the event did not happen. Times are the machine's monotonic
-clock, which all processes share and no fault steps.
+An event is one line, written by one `write`: the kernel has it when the call returns, even if the
+process dies, and neither PostgreSQL nor the queue is trusted with it. Only the last line of a
+killed process can be torn; then the event did not happen. Times are the machine's monotonic clock,
+which all processes share and no fault steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run of chaos does: its size, its mode, its workers, its faults."""
+"""The plan of a run of chaos: its size, its mode, its workers, its faults."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Road(enum.Enum):
     POOLER = "through PgBouncer"
 
 
-# What a role or a database may have as defaults. PgBouncer in transaction mode takes none of them.
+# Defaults that a role or a database may have. PgBouncer in transaction mode takes none of them.
 SETTINGS: dict[str, dict[str, str]] = {
     "": {},
     "serializable": {"default_transaction_isolation": "serializable"},
@@ -150,7 +150,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker's process is told."""
+    """The orders to a worker's process."""
 
     name: str
     kind: str
@@ -177,5 +177,5 @@ class Assignment:
 
 
 def marks_of(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the payloads of these jobs must carry beside their numbers."""
+    """The marks that the payloads of these jobs must carry beside their numbers."""
     return numbers * _MARK_FACTOR % _MARK_MODULUS

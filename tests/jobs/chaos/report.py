@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lines(report: Report) -> tuple[list[str], bool]:
-    """What a person reads, and whether the queue has kept its promises."""
+    """The lines for a person to read, and whether the queue has kept its promises."""
     verdict = judge(report.evidence)
     failures = report.failures + verdict.failures
     plan = report.evidence.plan

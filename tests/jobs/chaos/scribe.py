@@ -1,4 +1,4 @@
-"""What a worker does with its jobs, by chance, and how it writes that down."""
+"""A worker's acts on its jobs, by chance, and their record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PASSING = (OSError, PostgresError, InterfaceError, InternalClientError)
-"""What the faults raise."""
+"""The exceptions of the faults."""
 BROKEN_OFF = (*PASSING, asyncio.CancelledError)
 
 HELD_BEFORE = 0.0
@@ -39,7 +39,7 @@ HELD_BEFORE = 0.0
 
 
 class Fate(enum.Enum):
-    """What becomes of a batch."""
+    """The fate of a batch."""
 
     DONE = "done"
     DONE_IN_PARTS = "done, and acknowledged in two parts"

@@ -46,7 +46,7 @@ _CAUSES = {
 
 @dataclass
 class Verdict:
-    """What was found. Without failures the queue has kept its promises."""
+    """The findings. Without failures the queue has kept its promises."""
 
     failures: list[str] = field(default_factory=list)
     duplicates: Counter[str] = field(default_factory=Counter)
@@ -130,7 +130,7 @@ def _check_at_most_once(evidence: Evidence, verdict: Verdict) -> None:
             case ledger.UNANSWERED:
                 open_gets[event.worker] -= event.limit
                 unanswered += event.limit
-    # What a killed worker had asked for.
+    # The jobs that killed workers had asked for.
     unanswered += sum(open_gets[worker] for worker in evidence.killed)
     if never > unanswered:
         verdict.failures.append(

@@ -176,7 +176,7 @@ class FakeCluster:
     async def _end(self) -> None:
         for node in self.nodes:
             await node._stop()
-        # What was being accepted has its transport after the next turns of the loop.
+        # Connections being accepted have their transports after the next turns of the loop.
         await asyncio.sleep(0.01)
         for node in self.nodes:
             node._drop()
@@ -185,7 +185,7 @@ class FakeCluster:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        # What was aborted is closed by the next turns of the loop.
+        # The next turns of the loop close the aborted transports.
         await asyncio.sleep(0.01)
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:

@@ -1,4 +1,4 @@
-"""What a node of the tests can be told to do instead of answering as it should."""
+"""The faults that a node of the tests can be told to commit instead of answering properly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RESP2: what Disque speaks, from the side of a server."""
+"""RESP2, the protocol of Disque, from the side of a server."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ async def test_only_a_beats_own_file_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="holds something else"):
         observe.Beat(path).start()
     assert path.read_text() == "a letter"
-    # What a dead process left, damaged or not, is.
+    # The file of a dead process, damaged or not, is.
     path.write_bytes(fresh().encoded()[:50])
     async with observe.Beat(path):
         assert observe.is_alive(path, LONG)
@@ -202,7 +202,7 @@ async def test_processes_do_not_share_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has no such locks")
 async def test_a_strangers_lock_for_reading_changes_nothing(tmp_path: Path) -> None:
-    """Whoever may read the file can have one, and waits for it while the process runs."""
+    """Any user that may read the file can have one, and waits for it while the process runs."""
     dead, path = tmp_path / "1.beat", tmp_path / "2.beat"
     for each in (dead, path):
         written(each, fresh(is_locked=True, beat_ns=time.monotonic_ns() - 10**12))

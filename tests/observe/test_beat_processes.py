@@ -82,7 +82,7 @@ def test_a_killed_process_is_not_alive_at_once(tmp_path: Path) -> None:
         child = int(tell(process, "fork"))
         process.kill()
         process.wait()
-        # Whatever the age, and though its child lives.
+        # At any age, and though its child lives.
         assert exists(child)
         is_alive, said = judge(path, LONG)
         os.kill(child, signal.SIGKILL)

@@ -81,7 +81,7 @@ def scrape_after_work(run: Run, dsn: str) -> CollectorRegistry:
 
 
 class _Scraped:
-    """What was scraped, as a collector."""
+    """The scraped metrics, as a collector."""
 
     def __init__(self, scraped: dict[str, Any]) -> None:
         self._scraped = scraped

@@ -1,4 +1,4 @@
-"""What a process publishes about itself, and how others read it."""
+"""The report that a process publishes about itself, and how others read it."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ async def seen_from_inside(log: list[Any], name: str) -> str:
     log.append((given_name, variable.get(), task.cancelling()))
     coroutine: Any = task.get_coro()
     log.append((type(coroutine).__name__, coroutine.cr_code.co_name, coroutine.cr_running))
-    # Below an eager task are the frames of those who make it, and ours among them.
+    # Below an eager task are the frames of its makers, and ours among them.
     log.append(task.get_stack()[-1].f_code.co_name)
     await asyncio.sleep(0)
     return name

@@ -1,4 +1,4 @@
-"""What a traced task waited for."""
+"""The kinds of a traced task's waits."""
 
 from __future__ import annotations
 

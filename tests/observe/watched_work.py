@@ -1,4 +1,4 @@
-"""What metrics are tested with: queries that succeed and fail, waits and timeouts."""
+"""Work for the tests of metrics: queries that succeed and fail, waits and timeouts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def run(main):
 
 
 def in_child(work, *, ends=lambda: sys.exit()):
-    """What `work` returns or raises in a forked child, which then ends as processes do.
+    """The result or exception of `work` in a forked child, which then ends as processes do.
 
     Within a running loop it must not: its way out would lead through the parent's loop.
     """

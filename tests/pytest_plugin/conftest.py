@@ -27,7 +27,7 @@ _SETTINGS = """
 addopts = -p no:cacheprovider -p no:faker -p no:hypothesispytest -W error
 asyncio_default_fixture_loop_scope = function
 """
-# What pytest imports itself: a plugin's package must not be imported before pytest rewrites it.
+# Modules that pytest itself imports: it must rewrite a plugin's package before it is imported.
 _IMPORTS = ("asyncio", "numpy", "pytest", *(f"_pytest.{name}" for name in default_plugins))
 
 

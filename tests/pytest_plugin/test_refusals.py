@@ -1,4 +1,4 @@
-"""What cannot work is said once, with what to do; nothing is imported before it is needed."""
+"""Each fault is told once, with the remedy; nothing is imported before it is needed."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_which_of_three_addresses_is_used(
     result.stdout.fnmatch_lines(
         ["colonnade: the server of --colonnade-dsn", "*used: postgresql://option/*"]
     )
-    # What is empty names nothing.
+    # An empty setting names nothing.
     monkeypatch.setenv(_server.VARIABLE, "")
     result = project.run_alone(*setting, "--colonnade-dsn=")
     result.stdout.fnmatch_lines("*used: postgresql://setting/*")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UV = ROOT / ".tools" / "bin" / "uv"
 OLD = "cargo 1.70.0 (ec8a8a0ca 2023-04-25)"
 SENTENCE = "Colonnade is built with Rust 1.88 or newer, but "
-# What make itself and tools/environments/find-python call.
+# The folders of the programs that make itself and tools/environments/find-python call.
 PLAIN = ("/usr/bin", "/bin")
 
 

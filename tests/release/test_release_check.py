@@ -345,7 +345,7 @@ def test_index_page() -> None:
 
 
 def test_the_checkout_itself() -> None:
-    """What needs no tool and no wheel holds at every commit."""
+    """The checks without a tool and a wheel hold at every commit."""
     assert faults(release_check.versions_agree, Release(ROOT, (), ())) == ""
     subprocess.run(
         [sys.executable, "-m", "tools.generate.index_page", "--check"], cwd=ROOT, check=True

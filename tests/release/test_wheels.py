@@ -1,4 +1,4 @@
-"""What the environment of a build may say."""
+"""The settings that the environment of a build may have."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
 JOBS: dict[str, Any] = WORKFLOW["jobs"]
 IS_RELEASE = "startsWith(github.ref, 'refs/tags/v')"
-# What each job may do beyond reading the repository.
+# The rights of each job beyond reading the repository.
 MORE = {
     "publish": {"contents": "read", "id-token": "write", "attestations": "write"},
     "announce": {"contents": "write"},

@@ -1,4 +1,4 @@
-"""One set of doors for the tables of situations, and what single situations need."""
+"""One set of doors for the tables of situations, and fixtures of single situations."""
 
 from __future__ import annotations
 

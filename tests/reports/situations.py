@@ -1,4 +1,4 @@
-"""The form of the situations: what others reported, in our words, and the value that is right.
+"""The form of the situations: the reports of others, in our words, and the right value.
 
 A situation runs by each of our doors and by each peer. `but` has what a door or a peer gives
 instead: another value, or `REFUSED`. So "as psycopg" and "as asyncpg" are measured here.
@@ -186,7 +186,7 @@ def first(row: Any) -> Any:
 
 
 def attempted(read: Callable[[], Any]) -> Any:
-    """What a door gives, or `REFUSED`."""
+    """The value that a door gives, or `REFUSED`."""
     try:
         return read()
     except Exception:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""Addresses of servers: what stands in a URI, and what must not leave it."""
+"""Addresses of servers: the parts of a URI, and the secrets that must not leave it."""
 
 from __future__ import annotations
 

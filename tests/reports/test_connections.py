@@ -126,7 +126,7 @@ def test_cancelled_within_a_listener(dsn: str) -> None:
 
 
 def test_a_transaction_left_open(dsn: str) -> None:
-    """coleifer/peewee#444: what one borrower began, the next one does not see."""
+    """coleifer/peewee#444: the next borrower does not see what the last one began."""
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
         first = pool.acquire()
         first.execute("BEGIN; CREATE TABLE reports_left (n int)")

@@ -1,4 +1,4 @@
-"""SQLAlchemy: what its dialects and the ORM were reported to do wrong."""
+"""SQLAlchemy: reported faults of its dialects and of the ORM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues of jobs: what users of other queues reported, whatever server keeps theirs."""
+"""Queues of jobs: reports of users of other queues, on any server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "jobs_reported"
 PAYLOAD = {"a": "int8", "b": "text"}
-# Longer than any test: who waits for the clock would be found.
+# Longer than any test: code that waits for the clock would be found.
 LONG_POLL_S = 60.0
 
 
@@ -276,7 +276,7 @@ async def until_dead(queue: jobs.Queue, count: int) -> None:
 async def test_a_lower_number_that_commits_later_is_not_skipped(
     pool: colonnade.Pool, queue: jobs.Queue
 ) -> None:
-    """NixOS/hydra#496, brandur/sorg#159: who had read up to a number never saw lower ones."""
+    """NixOS/hydra#496, brandur/sorg#159: a reader at a number never saw later, lower ones."""
     async with pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()

@@ -1,4 +1,4 @@
-"""Tables over HTTP: what users of other servers, frameworks and readers reported."""
+"""Tables over HTTP: reports of users of other servers, frameworks and readers."""
 
 from __future__ import annotations
 
@@ -89,17 +89,17 @@ ACCEPTED = {
     "text/*;q=0.3, text/csv;header=absent, application/json;q=0.5": (
         "text/csv; csv=rfc4180; header=absent"
     ),
-    # akka/akka-http#2022: what is no media range is skipped, and is no wish for everything.
+    # akka/akka-http#2022: a word that is no media range is skipped: it is no wish for everything.
     "abc, image/png": None,
 }
 
 
 @pytest.mark.parametrize("accept", ACCEPTED)
 async def test_an_accept_header_of_the_wild(pool: colonnade.Pool, accept: str) -> None:
-    """jshttp/negotiator#41 and those above: what a header means, whoever wrote it."""
+    """jshttp/negotiator#41 and those above: the meaning of a header, from any client."""
     async with client_of(table(pool, formats=["csv", "json"])) as client:
         if accept == "text/csv;q=0, */*":
-            # Nothing is refused to who refuses CSV alone.
+            # A client that refuses CSV alone is refused nothing.
             assert (await client.get("/", headers={"accept": "text/csv;q=0"})).status_code == 406
         response = await client.get("/", headers={"accept": accept})
     expected = ACCEPTED[accept]

@@ -109,7 +109,7 @@ def test_the_wrong_statement_twice(doors: Doors) -> None:
 
 @pytest.mark.parametrize("forget", ["DEALLOCATE ALL", "DISCARD ALL"])
 def test_prepared_statements_dropped_by_hand(dsn: str, forget: str) -> None:
-    """psycopg/psycopg#563, #1408, MagicStack/asyncpg#53: what was prepared is prepared again."""
+    """psycopg/psycopg#563, #1408, MagicStack/asyncpg#53: the statements are prepared again."""
     with colonnade.sync.connect(dsn) as core, dbapi.connect(dsn, autocommit=True) as conn:
         for _ in range(3):
             assert core.fetchval("SELECT $1::int + 1", 1) == 2

@@ -62,7 +62,7 @@ WRITINGS = (
         "0.30000000000000004",
         but={
             **dict.fromkeys(("DB-API", "text()", "ADBC", "psycopg", "genuine ADBC"), "0.3"),
-            # The exact value, of which only 17 digits tell it from others.
+            # The exact value; its first 17 digits tell it from others.
             "asyncpg": "0.3000000000000000444089209850062616169452667236328125",
         },
     ),

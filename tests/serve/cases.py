@@ -1,4 +1,4 @@
-"""What the application under test answers: a source and the options of each case."""
+"""The answers of the application under test: a source and the options of each case."""
 
 from __future__ import annotations
 

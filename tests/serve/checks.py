@@ -1,4 +1,4 @@
-"""What every framework does under every web server."""
+"""Checks of every framework under every web server."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Harm(enum.Enum):
-    """What happens to a connection."""
+    """The harm to a connection."""
 
     NONE = "nothing"
     CUT = "cut"

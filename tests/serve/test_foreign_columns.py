@@ -1,4 +1,4 @@
-"""Tables that another program wrote: what `serve.read` makes of them, and what they may take."""
+"""Tables that another program wrote: how `serve.read` reads them, and the memory they may take."""
 
 from __future__ import annotations
 

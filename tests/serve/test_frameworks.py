@@ -1,4 +1,4 @@
-"""Tables in four frameworks: one line each, and what belongs to the framework."""
+"""Tables in four frameworks: one line each, and each framework's own part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format a request gets."""
+"""The format that a request gets."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ JSON = "application/json"
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        # What clients send of their own accord.
+        # Headers that clients send of their own accord.
         (f"{JSON}, text/plain, */*", JSON),
         (f"{JSON};charset=utf8, */*", JSON),
         (f"{JSON}; charset=iso-8859-1", JSON),

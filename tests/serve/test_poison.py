@@ -1,4 +1,4 @@
-"""What each reader makes of a stream that did not end as it should.
+"""How each reader takes a stream that did not end as it should.
 
 The table in `docs/service/serve.md` says the same; a test compares it with what the readers do.
 """

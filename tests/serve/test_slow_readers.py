@@ -1,4 +1,4 @@
-"""Readers that stall or go away: what they cost the server."""
+"""Readers that stall or go away: their cost to the server."""
 
 from __future__ import annotations
 

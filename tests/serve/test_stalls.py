@@ -180,7 +180,7 @@ async def test_a_cancellation_from_outside_is_not_taken_for_a_stall(
 
 
 async def test_a_slow_reader_is_not_cut_off(pool: colonnade.Pool) -> None:
-    """What counts is the time since it last took something, not that of the whole answer."""
+    """Only the time since it last took something counts, not that of the whole answer."""
     loop = asyncio.get_running_loop()
     pieces = []
 

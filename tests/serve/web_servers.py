@@ -46,7 +46,7 @@ class WebServer:
     is_http2: bool
     port: int
     application_name: str
-    """What its connections are called at the database."""
+    """The name of its connections at the database."""
 
     def url(self, path: str) -> str:
         """The address of a path, such as ``quart/whole``."""

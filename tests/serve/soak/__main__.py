@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _round(dsn: str, tries: int, seed: int) -> int:
-    """Make so many tries, print what became of them, and return the number of complaints."""
+    """Make this many tries, print their outcomes, and return the number of complaints."""
     print(f"{tries:,} tables, seed {seed}", flush=True)
     began = time.monotonic()
     books = asyncio.run(run(dsn, tries, seed))

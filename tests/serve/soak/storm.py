@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SQL = "SELECT i AS number, repeat('x', 100) || i AS text FROM generate_series(1, $1::int) AS i"
 #: Rows and about the bytes of their answer: some fit into a socket's buffers, some do not.
 SIZES = ((300, 34_000), (3_000, 338_000), (60_000, 6_770_000))
-#: What the buffers on the way do not hold.
+#: Too large for the buffers on the way.
 _LARGE = (400_000, 45_000_000)
 _WEIGHTS = (70, 25, 5)
 _CONCURRENCY = 4

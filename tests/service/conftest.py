@@ -43,5 +43,5 @@ def quick_suppliers() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="session")
 def flechette(node_project: Path) -> Path:
-    """The module by which the live page reads Arrow."""
+    """The module that reads Arrow for the live page."""
     return node_project / "node_modules/@uwdata/flechette/dist/flechette.mjs"

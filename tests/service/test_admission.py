@@ -17,7 +17,7 @@ RULES = {"/heavy": Rule(4), "/light": Rule(1), "/timely": Rule(1, seconds_max=0.
 
 
 class Readings:
-    """What the signals read."""
+    """The values that the signals read."""
 
     def __init__(self) -> None:
         self.pool = 0.0
@@ -133,7 +133,7 @@ def test_what_was_given_up_tells_nothing_of_how_fast_the_route_answers() -> None
         now = step * 0.01
         if gate.enter("/timely", now) is None:
             under_way.append(now)
-            # Half of them are refused by whoever would have done their work.
+            # Half of them are refused by the code that would have done their work.
             if step % 2 and len(under_way) > 1:
                 assert gate.give_up("/timely", under_way.pop(), now).cause == "deadline"
                 given_up += 1

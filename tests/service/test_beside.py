@@ -1,4 +1,4 @@
-"""Work beside the loop: what would be late is not begun, whether it is known before or not."""
+"""Work beside the loop: late work is not begun, whether that is known before or not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from examples.service.beside import Beside, TooLateError
 
 
 def admit(seconds: float) -> Admitted:
-    """Let the rest of the test serve a request whose answer is of use for so long."""
+    """Let the rest of the test serve a request whose answer is of use for this long."""
     now = time.monotonic()
     request = Admitted(Gate({}, {}), "/any", now, now + seconds)
     admitted.set(request)

@@ -112,7 +112,7 @@ async def test_a_network_is_cut_silently_and_heals() -> None:
         await asyncio.sleep(0)
         assert not waiting.done()
         await network.heal()
-        # What was open when the network was cut never comes back to life.
+        # Connections that were open when the network was cut never come back to life.
         with contextlib.suppress(ConnectionError):
             assert await waiting == b""
         writer.close()

@@ -1,4 +1,4 @@
-"""What processes tell of their seconds, and how the phases of a request are laid out."""
+"""The reports of processes on their seconds, and the layout of a request's phases."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ async def test_figures_go_on_while_processes_are_replaced(
             await page.until("document.querySelectorAll('[data-state=ended]').length === 2")
             later = f"{SECOND} > {now + 2} && {STATE} === 'live'"
             await page.until(later)
-            # No second is missing on the way, whoever answered.
+            # No second is missing on the way, whichever process answered.
             known = f"[...Array({now - began}).keys()].every((n) => live.rows({began} + n).length)"
             assert await page.value(known)
             assert page.errors == []

@@ -1,4 +1,4 @@
-"""What strangers write into a query string: refused, quoted, and not kept."""
+"""Strangers' texts in a query string: refused, quoted, and not kept."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Tasks:
         self._unheard: list[str] = []
 
     async def run(self, count: int, say: Callable[[str], None]) -> None:
-        """Run until so many gathers were cancelled; raise if one has left anything."""
+        """Run until this many gathers were cancelled; raise if one has left anything."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._unheard.append(repr(context)))
         tasks, sockets = asyncio.all_tasks(), open_sockets()
@@ -214,7 +214,7 @@ class Threads:
         self._lock = threading.Lock()
 
     def run(self, count: int, say: Callable[[str], None]) -> None:
-        """Run so many gathers; raise if one has left anything."""
+        """Run this many gathers; raise if one has left anything."""
         sockets, threads = open_sockets(), threading.active_count()
         with contextlib.closing(Watcher(self._dsn, self.tally)) as watcher:
             settings = {"application_name": NAME}

@@ -40,7 +40,7 @@ class Forwarder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Accept no more."""
+        """Stop accepting connections."""
         # A thread that waits in accept() is not woken by close().
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

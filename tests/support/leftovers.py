@@ -124,7 +124,7 @@ class Leftovers:
         self._backends = watch.backends()
 
     def found(self) -> list[object]:
-        """What is still there: sockets by their inodes, backends with their queries."""
+        """The leftovers: sockets by their inodes, backends with their queries."""
         backends = self._watch.backends().items()
         return [
             *tcp_sockets_since(self._sockets),

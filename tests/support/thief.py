@@ -1,4 +1,4 @@
-"""An impostor between a client and a server with TLS, who has his own certificate.
+"""An impostor between a client and a server with TLS, with a certificate of its own.
 
 He terminates the client's TLS and opens his own to the server, so he can read all data and change
 the server's messages. Channel binding prevents this.

@@ -1,4 +1,4 @@
-"""One rule for blocking: what speaks to a server is async, and its `sync` has the same names."""
+"""One rule for blocking: code that speaks to a server is async, and `sync` has the same names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_members(module: str) -> Iterator[str]:
     for name, value in public(module):
         yield name
         if inspect.isclass(value) and value.__module__.startswith("colonnade"):
-            # What another library's class has is named by it.
+            # Another library names the members of its class.
             theirs = {
                 member
                 for base in value.__mro__

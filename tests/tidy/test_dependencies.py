@@ -53,7 +53,7 @@ NAMED = {
     "ziglang": "tools/release/wheels.py",
     "zttp": "tests/serve/web_servers.py",
 }
-# Words by which a file names what it does not name by the package.
+# Other words for a dependency, in files that do not name it by its package.
 NAMED_AS = {
     "mkdocs-material": "name: material",
     "mkdocstrings-python": "mkdocstrings",

@@ -52,8 +52,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
 ORDER = [room for rooms in FLOORS.values() for room in rooms]
 DOORS = {room for floor, rooms in FLOORS.items() if floor.startswith("doors") for room in rooms}
 # Doors see public names, and these: all compose SQL and read a caller's name of a table by the same
-# functions, all but asyncpg's make the dates of a connection exact, and what a door copies for
-# itself is plain.
+# functions, all but asyncpg's make the dates of a connection exact, and a door's own copies are
+# plain.
 OPEN_TO_DOORS = {
     *("_words", "_driver.sql", "_driver.exact_dates", "_driver.plain_values"),
 }

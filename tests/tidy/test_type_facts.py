@@ -1,4 +1,4 @@
-"""What is known of the built-in types stands in the core's table, and the others read it there.
+"""The facts about the built-in types stand in the core's table, and the others read them there.
 
 A list of names that has all numbers, or all moments, states such a fact a second time, and a type
 that is added to the table is missing in it.

@@ -1,4 +1,4 @@
-"""What type checkers see of groups."""
+"""The types of groups, as type checkers see them."""
 
 from __future__ import annotations
 

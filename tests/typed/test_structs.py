@@ -1,4 +1,4 @@
-"""What type checkers see of structs."""
+"""The types of structs, as type checkers see them."""
 
 from __future__ import annotations
 

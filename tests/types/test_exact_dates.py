@@ -42,7 +42,7 @@ def table(dsn: str) -> Iterator[str]:
 
 
 def texts(dsn: str, column: str = "v") -> list[str]:
-    """What the server has in a column, by another driver."""
+    """The server's values of a column, read by another driver."""
     with psycopg.connect(dsn) as other:
         return [row[0] for row in other.execute(f"SELECT {column}::text FROM outermost".encode())]
 

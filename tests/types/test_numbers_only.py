@@ -1,4 +1,4 @@
-"""What becomes a number is a number: no datetime, duration, complex number or text of NumPy's.
+"""Only numbers become numbers: no datetime, duration, complex number or text of NumPy's.
 
 NumPy converts all of them to floats and integers, and its durations even are `numbers.Integral`.
 """

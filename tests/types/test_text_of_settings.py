@@ -128,7 +128,7 @@ def test_types_with_parts(value: str, hostile: sync.Connection, usual: sync.Conn
     assert_same(hostile, usual, f"SELECT {value}")
 
 
-#: What the server alone prints; the page says that its text follows the session.
+#: Values that the server alone prints; the page says that their text follows the session.
 OF_THE_SERVER = [
     "ROW(0.1::float8 + 0.2, '2024-02-03'::date, '2024-02-03 04:05+00'::timestamptz)",
     "ROW('12.34'::money, 0.1::float8 + 0.2, '1 mon -2 days'::interval)::made.priced",
@@ -156,7 +156,7 @@ def test_text_of_the_server_alone(
         wanted = link.fetchval(f"SELECT format('%s', {value})")
         columns = link.fetch_columns(f"SELECT {value} AS v", schema={"v": "utf8"})
         assert columns._batch.column(0).stored_pylist() == [wanted]
-    # Whatever its own settings are, each session reads what the usual ones print.
+    # Under any settings of its own, each session reads the text that the usual ones print.
     typed = f"SELECT pg_typeof({value})::text"
     if (kind := usual.fetchval(typed)) != "record":
         same = f"SELECT ($1::text)::{kind}::text = ({value})::text"

@@ -1,4 +1,4 @@
-"""What needs a library that is not installed says which extra has it."""
+"""A feature that needs a library that is not installed says which extra has it."""
 
 from __future__ import annotations
 

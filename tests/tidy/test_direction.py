@@ -42,7 +42,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "the rules of PEP 249, and the arrays of rkt": ("_pep249", "rkt"),
     "doors: services": (
         *("embedded", "structs", "jobs", "formats", "serve"),
-        *("observe.visible", "observe.beat", "observe.loop", "observe.metrics"),
+        *("observe.visible", "observe.running", "observe.beat", "observe.loop", "observe.metrics"),
         *("observe.server_timing", "observe.status", "observe.timeline", "observe"),
     ),
     "doors: other people's interfaces": ("sqlalchemy", "frames", "dbapi", "adbc"),

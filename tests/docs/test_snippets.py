@@ -15,6 +15,7 @@ import pytest
 
 from tests.jobs.disque.fake.cluster import FakeCluster
 from tools.pages import docs_snippets
+from website.contents import sections
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = docs_snippets.pages(ROOT)
@@ -168,6 +169,15 @@ def test_the_index_leads_to_every_page() -> None:
     }
     assert not set(PAGES) - listed - {ROOT / "README.md", index}
     assert "docs/README.md" in LINK.findall((ROOT / "README.md").read_text("utf-8"))
+
+
+def test_each_heading_of_the_index_is_a_folder() -> None:
+    folders = [
+        {path.partition("/")[0] for each in pages for path in each.values()}
+        for _, pages in sections()
+    ]
+    assert all(len(each) == 1 for each in folders)
+    assert len(set().union(*folders)) == len(folders)
 
 
 def write_page(folder: Path, text: str) -> Path:

@@ -10,9 +10,9 @@ from typing_extensions import disjoint_base
 from colonnade._core import (
     formats as formats,
     groups as groups,
-    lanes as lanes,
     selection as selection,
     structs as structs,
+    timeline as timeline,
     watch as watch,
 )
 

@@ -278,7 +278,7 @@ def test_pytest_starts_without_the_driver(project: Project) -> None:
                     "colonnade._core",
                     "colonnade._core.formats",
                     "colonnade._core.groups",
-                    "colonnade._core.lanes",
+                    "colonnade._core.timeline",
                     "colonnade._core.selection",
                     "colonnade._core.structs",
                     "colonnade._core.watch",

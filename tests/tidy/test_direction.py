@@ -23,8 +23,8 @@ ARROWS_MOST = 180
 # the extension module, and a name with a dot is a room of the folder before the dot.
 FLOORS: dict[str, tuple[str, ...]] = {
     "the core, and words for callers": (
-        *("_core", "_core.formats", "_core.groups", "_core.lanes", "_core.selection"),
-        *("_core.structs", "_core.watch", "_words"),
+        *("_core", "_core.formats", "_core.groups", "_core.selection"),
+        *("_core.structs", "_core.timeline", "_core.watch", "_words"),
     ),
     "what a user holds": ("errors", "types", "tracing", "rows"),
     "forms of columns": (
@@ -64,7 +64,7 @@ MADE_FOR_DOORS = {
     "_columns.conversion": {"dbapi", "frames", "parallel"},
     "_core": {"structs"},
     "_core.formats": {"formats", "serve"},
-    "_core.lanes": {"observe.timeline"},
+    "_core.timeline": {"observe.timeline"},
     "_core.structs": {"structs"},
     "_core.watch": {"observe.loop", "observe.metrics"},
     "_driver.connection_options": {"cli"},

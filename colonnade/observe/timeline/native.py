@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from colonnade._core.lanes import KINDS, Recorder, TracedCoroutine, batch_of_lists, end_of_sleep
+from colonnade._core.timeline import KINDS, Recorder, TracedCoroutine, batch_of_lists, end_of_sleep
 
 __all__ = ["KINDS", "Recorder", "TracedCoroutine", "batch_of_lists", "end_of_sleep"]

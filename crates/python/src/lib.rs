@@ -90,7 +90,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     add_submodule(module, "formats", formats::fill)?;
     add_submodule(module, "groups", groups::fill)?;
-    add_submodule(module, "lanes", observe::lanes::fill)?;
+    add_submodule(module, "timeline", observe::timeline::fill)?;
     add_submodule(module, "selection", batch::selected::fill)?;
     add_submodule(module, "structs", structs::fill)?;
     record::add_to(module)?;

@@ -7,7 +7,7 @@
 //! thread asks the [`Interpreter`] for stacks, and the [`Cause`] is derived from the kernel's
 //! counters of the loop's thread in the meantime.
 //!
-//! On all systems, [`lanes`] records what tasks do, and a [`Stopwatch`] times the phases of calls.
+//! On all systems, [`timeline`] records what tasks do, and a [`Stopwatch`] times the phases of calls.
 //!
 //! The crate knows neither Python nor PostgreSQL.
 
@@ -21,7 +21,6 @@ mod decoding;
 mod eventfd;
 #[cfg(target_os = "linux")]
 mod histogram;
-pub mod lanes;
 #[cfg(target_os = "linux")]
 mod pauses;
 #[cfg(target_os = "linux")]
@@ -33,6 +32,7 @@ mod selects;
 mod stopwatch;
 #[cfg(target_os = "linux")]
 mod thread_clock;
+pub mod timeline;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use colonnade_watch::lanes::{self, LOOP_DELAY, Record, SLEEP, UNKNOWN};
+use colonnade_watch::timeline::{self, LOOP_DELAY, Record, SLEEP, UNKNOWN};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -11,8 +11,8 @@ use pyo3::{PyTraverseError, PyVisit, intern};
 
 use crate::locks::locked;
 
-type KnownWaits = lanes::KnownWaits<Py<PyAny>>;
-type Place = lanes::Place<Py<PyAny>>;
+type KnownWaits = timeline::KnownWaits<Py<PyAny>>;
+type Place = timeline::Place<Py<PyAny>>;
 
 /// Records the work of one loop's tasks. All times are in nanoseconds since it was made.
 ///
@@ -21,7 +21,7 @@ type Place = lanes::Place<Py<PyAny>>;
 /// suspended, and returns the wait's kind, when it was over, and whether every wait at the same
 /// place has this kind, and is over when it ends or is a sleep; `callback` is the name of the first
 /// function that the future would call, None without one.
-#[pyclass(frozen, module = "colonnade._core.lanes")]
+#[pyclass(frozen, module = "colonnade._core.timeline")]
 pub(super) struct Recorder {
     start: Instant,
     patience: u64,
@@ -210,7 +210,7 @@ struct State {
 }
 
 /// A coroutine that passes everything to another one, and records its steps.
-#[pyclass(frozen, weakref, module = "colonnade._core.lanes")]
+#[pyclass(frozen, weakref, module = "colonnade._core.timeline")]
 pub(super) struct TracedCoroutine {
     lane: u32,
     recorder: Py<Recorder>,
@@ -312,7 +312,7 @@ pub(super) fn end_of_sleep(frame: &Bound<'_, PyAny>, since: u64, now: u64) -> u6
     let locals = frame.getattr(intern!(py, "f_locals"));
     let delay = locals.and_then(|locals| locals.get_item(intern!(py, "delay")));
     let delay = delay.and_then(|delay| delay.extract::<f64>());
-    delay.map_or(now, |delay| lanes::end_of_sleep(since, delay, now))
+    delay.map_or(now, |delay| timeline::end_of_sleep(since, delay, now))
 }
 
 /// Where a coroutine is suspended, and the innermost coroutine that it awaits; None if that takes

@@ -10,9 +10,9 @@ mod traced;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Fills the module `lanes`.
+/// Fills the module `timeline`.
 pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("KINDS", PyTuple::new(module.py(), colonnade_watch::lanes::KINDS)?)?;
+    module.add("KINDS", PyTuple::new(module.py(), colonnade_watch::timeline::KINDS)?)?;
     module.add_class::<traced::Recorder>()?;
     module.add_class::<traced::TracedCoroutine>()?;
     module.add_function(wrap_pyfunction!(columns::batch_of_lists, module)?)?;

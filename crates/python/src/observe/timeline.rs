@@ -1,4 +1,4 @@
-//! `colonnade._core.lanes`: the record of an event loop's tasks, step by step.
+//! `colonnade._core.timeline`: the record of an event loop's tasks, step by step.
 //!
 //! A [`TracedCoroutine`] stands between a task and its coroutine, and tells its [`Recorder`] when a
 //! step begins and ends. It is native so that no frame of its own gets into tracebacks, and so that

@@ -27,7 +27,7 @@ ONE_FACE_ALONE = {"sync"}
 # The modules of the package that `import colonnade` loads.
 OWN = [
     *("colonnade", "colonnade._core", "colonnade._core.formats", "colonnade._core.groups"),
-    *("colonnade._core.timeline", "colonnade._core.selection", "colonnade._core.structs"),
+    *("colonnade._core.selection", "colonnade._core.structs", "colonnade._core.timeline"),
     "colonnade._core.watch",
     *("colonnade._words", "colonnade._words.homes", "colonnade._words.lazy_names"),
     "colonnade._words.one_interpreter",

@@ -39,6 +39,9 @@ FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
 # A link or a picture: its file, which is empty within a page, and its anchor.
 ANY_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)")
+NAMED = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md")
+# A test of links, whose pages exist in its own folders only.
+MADE_UP = "tests/release/test_release_check.py"
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
 
@@ -154,6 +157,19 @@ def test_links_lead_somewhere() -> None:
             if not leads:
                 broken.append(f"{page_id(page)}: {target}#{anchor}")
     assert sorted(broken) == []
+
+
+def test_a_page_that_a_file_names_is_there() -> None:
+    """Sources, comments and the changelog name a page by its path in the repository."""
+    told = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    missing = [
+        f"{name}: {page}"
+        for name in told.stdout.decode().split("\0")
+        if name.endswith((".md", ".py", ".rs", ".js", ".toml")) and name != MADE_UP
+        for page in NAMED.findall((ROOT / name).read_text("utf-8"))
+        if not (ROOT / page).exists()
+    ]
+    assert missing == []
 
 
 def test_the_places_of_a_page(tmp_path: Path) -> None:

@@ -67,8 +67,8 @@ ACCEPTED = (
         "NULL",
         "NULL within an array, in a session with `array_nulls = off`",
         "the text NULL",
-        "PostgreSQL reads the text of an array so, which CSV, lists of strings in `dbapi` and types"
-        " without a binary form are",
+        "PostgreSQL takes NULL for a text there, in the text of an array: in CSV, in lists of"
+        " strings in `dbapi`, in types without a binary form",
         setting="array_nulls",
     ),
     Accepted(

@@ -19,6 +19,7 @@ from typing import (
     overload,
 )
 
+from colonnade._words.arguments import check_choice, check_size
 from colonnade._words.shown import class_name, shown
 
 __all__ = [
@@ -134,8 +135,7 @@ class BitString:
         Raises OverflowError if it does not fit, as `int.to_bytes` does, and ValueError for a
         negative `length` or an unknown `bitorder`.
         """
-        if length < 0:
-            raise ValueError(f"length must be 0 or more, not {shown(length)}")
+        check_size("length", length)
         if x < 0 and not signed:
             raise OverflowError(f"{shown(x)} is negative and has no unsigned bits")
         least, limit = (-(1 << length) // 2, (1 << length) // 2) if signed else (0, 1 << length)
@@ -203,8 +203,7 @@ def _left_aligned(number: int, length: int) -> bytes:
 
 
 def _checked(bitorder: str) -> str:
-    if bitorder not in {"big", "little"}:
-        raise ValueError(f"bitorder must be 'big' or 'little', not {shown(bitorder)}")
+    check_choice("bitorder", bitorder, ("big", "little"))
     return bitorder
 
 

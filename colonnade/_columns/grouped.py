@@ -18,7 +18,7 @@ from typing import (
 
 from colonnade._columns.parts.names import position
 from colonnade._core.groups import Grouping
-from colonnade._words.arguments import check_name, check_switch
+from colonnade._words.arguments import check_choice, check_name, check_switch
 from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
@@ -264,9 +264,7 @@ def check_keys(names: tuple[str, ...], sort: bool, nulls: Nulls) -> None:
         msg = f'the key "{twice}" is named twice'
         raise ValueError(msg)
     check_switch("sort", sort)
-    if nulls not in ("group", "drop"):
-        msg = f'nulls must be "group" or "drop", not {shown(nulls)}'
-        raise ValueError(msg)
+    check_choice("nulls", nulls, ("group", "drop"))
 
 
 def _check_values(kind: str, keys: tuple[str, ...], names: tuple[str, ...]) -> None:

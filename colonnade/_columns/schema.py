@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from colonnade._words.shown import class_name, package_name, shown
-from colonnade.errors import SchemaError
+from colonnade.errors import InterfaceTypeError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -129,7 +129,7 @@ def _named_types(schema: Schema | None) -> dict[str, str]:
         return dict(_structured(schema))
     if _module(schema) == "pyarrow" and hasattr(schema, "names") and hasattr(schema, "types"):
         return _arrow_schema(schema)
-    raise SchemaError(
+    raise InterfaceTypeError(
         f"schema cannot be of the class {class_name(schema)}",
         hint='Give a mapping as {"price": "float64"}, a structured dtype or a pyarrow.Schema.',
     )
@@ -190,7 +190,7 @@ def row_dtype(schema: Any) -> Any:
 
 def _column(name: Any) -> str:
     if not isinstance(name, str):
-        raise SchemaError(f"schema must name columns by str, not {shown(name)}")
+        raise InterfaceTypeError(f"schema must name columns by str, not {shown(name)}")
     return name
 
 

@@ -16,10 +16,10 @@ from colonnade import _core
 from colonnade._driver.transport.address import Address, TcpAddress, UnixAddress
 from colonnade._driver.transport.tls import SslMode, TlsOptions, TlsPolicy
 from colonnade._driver.transport.tls_context import tls_policy
-from colonnade._words.arguments import HALF, check_switch, is_whole
+from colonnade._words.arguments import HALF, is_whole
 from colonnade._words.caller_warnings import warn_caller
 from colonnade._words.shown import class_name
-from colonnade.errors import ClientConfigurationError, InterfaceWarning
+from colonnade.errors import ClientConfigurationError, ConfigurationTypeError, InterfaceWarning
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -72,7 +72,6 @@ class TlsArguments(NamedTuple):
             # The context decides what to verify; no keyword may contradict it.
             words.append(("sslmode", "verify-full"))
         if self.direct_tls is not None:
-            check_switch("direct_tls", self.direct_tls)
             words.append(("sslnegotiation", "direct" if self.direct_tls else "postgres"))
         return words
 
@@ -133,6 +132,8 @@ def resolve(
 
     Raises ClientConfigurationError, which names the option and the values that it accepts.
     """
+    if dsn is not None and not isinstance(dsn, str):
+        raise ConfigurationTypeError(f"dsn must be a str, not {class_name(dsn)}")
     arguments = _arguments(words) + tls.words()
     settings = _settings(server_settings)
     try:
@@ -176,17 +177,18 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
         else:
             option = "database" if name == "dbname" else name
             msg = f"{option} must be a str, not {class_name(value)}"
-            raise ClientConfigurationError(msg)
+            raise ConfigurationTypeError(msg)
     return arguments
 
 
 def _listed(name: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
-        msg = f"{name} must be a value or a list of values, not {class_name(value)}"
-        raise ClientConfigurationError(msg)
-    if isinstance(value, str | int):
-        return str(value)
-    return ",".join(map(str, value))
+    values = value if isinstance(value, list | tuple) else [value]
+    kinds = (str, int) if name == "port" else (str,)
+    for one in values:
+        if isinstance(one, bool) or not isinstance(one, kinds):
+            msg = f"{name} must be a value or a list of values, not {class_name(one)}"
+            raise ConfigurationTypeError(msg)
+    return ",".join(map(str, values))
 
 
 def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -196,7 +198,7 @@ def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
     for pair in pairs:
         if pair is None or not all(isinstance(part, str) for part in pair):
             msg = "server_settings is expected to be None or a Dict[str, str]"
-            raise ClientConfigurationError(msg)
+            raise ConfigurationTypeError(msg)
     return pairs
 
 

@@ -9,9 +9,9 @@ from colonnade._driver.sources.piece import Column
 from colonnade._driver.sql.copy_options import schema_hint, table_target
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal, reported
 from colonnade._driver.sql.staging import StagedColumn, Staging
-from colonnade._words.arguments import check_names
+from colonnade._words.arguments import check_choice, check_names
 from colonnade._words.shown import class_name, shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, InterfaceValueError
 from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
@@ -43,24 +43,19 @@ def checked_conflict(
     if on_conflict is None:
         if keys is not None:
             msg = 'conflict_columns needs on_conflict="nothing" or "update"'
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return None
-    if not isinstance(on_conflict, str):
-        msg = f'on_conflict must be "nothing" or "update", not {class_name(on_conflict)}'
-        raise TypeError(msg)
-    if on_conflict not in _CONFLICT:
-        msg = f'on_conflict must be "nothing" or "update", not {shown(on_conflict)}'
-        raise ValueError(msg)
+    check_choice("on_conflict", on_conflict, _CONFLICT)
     if create:
         msg = "on_conflict cannot be used with create=True: a new table has no key"
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     check_names("conflict_columns", keys)
     keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
     _check_names("conflict_columns", keys)
     if on_conflict == "update" and not keys:
         msg = 'on_conflict="update" needs conflict_columns, the columns of the key'
-        raise InterfaceError(msg)
-    return Conflict(on_conflict, keys)
+        raise InterfaceValueError(msg)
+    return Conflict(str(on_conflict), keys)
 
 
 class Matching:
@@ -90,21 +85,21 @@ class Matching:
         asked = self._asked
         if len(set(source)) < len(source):
             msg = f"several columns of the source have the same name: {_listed(source)}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         if asked is None:
             return list(source)
         if isinstance(asked, Mapping):
             unknown = [name for name in asked if name not in source]
             if unknown:
                 msg = f"columns names {shown(unknown[0])}, but the source has {_listed(source)}"
-                raise InterfaceError(msg)
+                raise InterfaceValueError(msg)
             return [asked.get(name) for name in source]
         if len(asked) != len(source):
             msg = (
                 f"columns has {len(asked)} names, but the source has {len(source)} columns: "
                 f"{_listed(source)}"
             )
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return list(asked)
 
     def describe(self, known: Sequence[tuple[str, PgType, int]]) -> None:
@@ -119,10 +114,10 @@ class Matching:
         used = [column.name for column in found if column is not None]
         if not used:
             msg = f"the source has no column for the table {self.table}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         if len(set(used)) < len(used):
             msg = f"a column of the table is filled twice: {_listed(used)}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return found
 
     def _column(self, name: str) -> Column:
@@ -199,7 +194,7 @@ def types_to_make(
     if unknown:
         listed = _listed(name for name in names if name is not None)
         msg = f'create gives a type for "{unknown[0]}", but the columns are {listed}'
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     return [
         (name, given[name] if name in given else _with_schema(piece.sql_type(index)))
         for index, name in enumerate(names)
@@ -215,14 +210,14 @@ def _with_schema(kind: str | tuple[int, int]) -> str | tuple[int, int]:
 
 
 def check_new_name(table: str, schema: str | None) -> None:
-    """Raise InterfaceError for a new table whose name has a dot if no schema is given."""
+    """Raise InterfaceValueError for a new table whose name has a dot if no schema is given."""
     hint = schema_hint(table, schema)
     if hint is not None:
         msg = (
             f"cannot create the table {shown(table)} without its schema: {hint}; if the dot "
             "belongs to the table's name, pass its schema, such as schema_name='public'"
         )
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
 
 
 def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]]) -> str:
@@ -264,7 +259,7 @@ def staging_for(
     missing = [name for name in conflict.keys if name not in names]
     if missing:
         msg = f'conflict_columns names "{missing[0]}", but the source has {_listed(names)}'
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     rest = f" ON CONFLICT {_action(names, conflict, kept)}"
     return Staging(table, _staged(columns), rest=rest)
 

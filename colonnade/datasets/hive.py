@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,9 @@ _NAME_BYTES_MAX = 255
 
 
 def check_key_name(name: str) -> None:
-    """Raise InterfaceError for a column whose folders readers would skip."""
+    """Raise InterfaceValueError for a column whose folders readers would skip."""
     if name.startswith(("_", ".")):
-        raise InterfaceError(
+        raise InterfaceValueError(
             f'partition_by names the column "{name}", and readers skip folders that begin with '
             f"{name[0]}",
             hint="select it under another name, and take that",

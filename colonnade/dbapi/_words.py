@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from colonnade import sync
 from colonnade._words.shown import class_name
-from colonnade.errors import ClientConfigurationError
+from colonnade.errors import ConfigurationTypeError
 
 _ARGUMENTS = frozenset(inspect.signature(sync.connect).parameters) - {"dsn"}
 # libpq's keyword -> the driver's argument of another name.
@@ -27,7 +27,7 @@ def split_words(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]
         elif value is not None:
             if not isinstance(value, str | int | float | os.PathLike):
                 msg = f"{name} must be a str, not {class_name(value)}"
-                raise ClientConfigurationError(msg)
+                raise ConfigurationTypeError(msg)
             words[name] = os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
     return arguments, words
 

@@ -13,7 +13,8 @@ from colonnade._pep249.errors import InterfaceError, ProgrammingError
 from colonnade._pep249.parameters import adapted_many, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
 from colonnade._pep249.transactions import run_in_transaction
-from colonnade._words.shown import full_name, shown
+from colonnade._words.arguments import check_choice
+from colonnade._words.shown import full_name
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.adbc_methods import ColumnsMixin
 
@@ -363,6 +364,5 @@ def row_count(size: int) -> int:
 
 
 def _is_relative(mode: str) -> bool:
-    if mode not in {"relative", "absolute"}:
-        raise ValueError(f'mode must be "relative" or "absolute", not {shown(mode)}')
+    check_choice("mode", mode, ("relative", "absolute"))
     return mode == "relative"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._driver.sql.quoting import quote_identifier, whole_on
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_choice
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import BaseCursor, row_count
 
@@ -107,8 +107,7 @@ class BaseNamedCursor(BaseCursor):
 
         After the last row, fetches return nothing. Moving backwards needs `scrollable`.
         """
-        if mode not in {"relative", "absolute"}:
-            raise ValueError(f'mode must be "relative" or "absolute", not {shown(mode)}')
+        check_choice("mode", mode, ("relative", "absolute"))
         with self._shared.guard:
             self._check_declared()
             value = max(-_ROWS_MAX, min(value, _ROWS_MAX))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import socket
 import threading
@@ -11,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
+from colonnade._words.arguments import checked_timeout
 from colonnade.embedded import _directory
 from colonnade.embedded._account import current_account
 from colonnade.embedded._binaries import find_binaries
@@ -199,8 +199,7 @@ def start(
 
     Raises `EmbeddedServerError` if there is no installation, or if the server does not start.
     """
-    if math.isnan(timeout):
-        raise ValueError("timeout must be a number of seconds, not nan")
+    checked_timeout(timeout)
     account = current_account()
     base = _directory.base_directory(account)
     _directory.sweep(base)

@@ -12,6 +12,7 @@ server are ``OSError``.
 
 from __future__ import annotations
 
+from colonnade._words.arguments import ArgumentTypeError
 from colonnade.errors import _sqlstate
 from colonnade.errors._base import (
     FIELD_NAMES,
@@ -25,6 +26,7 @@ from colonnade.errors._base import (
 from colonnade.errors._client import (
     AuthenticationError,
     ClientConfigurationError,
+    ConfigurationTypeError,
     DeadlineError,
     DecodeError,
     DTypeError,
@@ -33,6 +35,8 @@ from colonnade.errors._client import (
     IncompleteTableError,
     InexactDecimalWarning,
     InterfaceError,
+    InterfaceTypeError,
+    InterfaceValueError,
     InterfaceWarning,
     InternalClientError,
     InvalidCachedStatementError,
@@ -61,8 +65,10 @@ from colonnade.errors._sqlstate import *  # noqa: F403
 __all__ = [
     "FIELD_NAMES",
     "RETRYABLE_SQLSTATES",
+    "ArgumentTypeError",
     "AuthenticationError",
     "ClientConfigurationError",
+    "ConfigurationTypeError",
     "DTypeError",
     "DeadlineError",
     "DecodeError",
@@ -72,6 +78,8 @@ __all__ = [
     "IncompleteTableError",
     "InexactDecimalWarning",
     "InterfaceError",
+    "InterfaceTypeError",
+    "InterfaceValueError",
     "InterfaceWarning",
     "InternalClientError",
     "InvalidCachedStatementError",

@@ -2,7 +2,8 @@
 
 Three families, never mixed:
 
-- the caller did something wrong: ``InterfaceError``;
+- the caller did something wrong: ``InterfaceError``, or for an argument ``TypeError`` and
+  ``ValueError``, by the rule of ``colonnade._words.arguments``;
 - the server, or something between it and the client, did something wrong, or the client's state is
   outdated: ``InternalClientError``;
 - a value does not fit its type: ``DataError``, the class of SQLSTATE 22000 that the server raises
@@ -66,8 +67,20 @@ class InexactDecimalWarning(InterfaceWarning):
     """
 
 
+class InterfaceTypeError(InterfaceError, TypeError):
+    """An argument of the wrong type, for which asyncpg or version 0.1 raises InterfaceError."""
+
+
+class InterfaceValueError(InterfaceError, ValueError):
+    """An argument with a wrong value, for which asyncpg or version 0.1 raises InterfaceError."""
+
+
 class ClientConfigurationError(InterfaceError, ValueError):
     """Connection options are wrong, contradict each other, or name files that cannot be used."""
+
+
+class ConfigurationTypeError(ClientConfigurationError, TypeError):
+    """An option of ``connect`` is of the wrong type."""
 
 
 class SchemaError(InterfaceError, ValueError):

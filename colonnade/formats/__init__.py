@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from colonnade._words.arguments import check_text
 from colonnade._words.shown import shown
 from colonnade.formats.arrow import FileEncoding, StreamEncoding, open_arrow
 from colonnade.formats.format import (
@@ -116,6 +117,7 @@ def named(name: str, formats: Sequence[F]) -> F:
 
     Raises UnknownFormatError if there is none.
     """
+    check_text("the name of a format", name)
     for form in formats:
         if form.name == name:
             return form

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final, Literal, TypeAlias, get_args
 
+from colonnade._words.arguments import check_text
 from colonnade._words.shown import shown
 from colonnade.formats.format import UnknownFormatError
 
@@ -28,6 +29,7 @@ class Dialects:
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
+            check_text(option.name, value)
             if value not in KNOWN[option.name]:
                 known = " or ".join(f'"{name}"' for name in KNOWN[option.name])
                 raise UnknownFormatError(f"{option.name} must be {known}, not {shown(value)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from colonnade._words.arguments import check_text
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError
 
@@ -122,6 +123,7 @@ class Format:
         """
         if asked is None:
             return self.codecs[0]
+        check_text("compression", asked)
         if asked not in self.codecs:
             known = ", ".join(self.codecs)
             msg = f"{self} has no compression {shown(asked)}; choose from {known}"

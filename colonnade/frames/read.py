@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, ov
 import colonnade
 from colonnade._columns.conversion.geopandas import GeoFrames
 from colonnade._columns.conversion.pandas import PandasFrames
-from colonnade._words.arguments import check_count, check_names
-from colonnade._words.shown import class_name, shown
+from colonnade._words.arguments import check_choice, check_count, check_names
+from colonnade._words.shown import class_name
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.geo import with_references
@@ -227,6 +227,7 @@ def _conversion(
     into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
 ) -> tuple[Callable[[Any], Any], Callable[[Columns], Any]]:
     """Return the functions that complete the requested schema and make a frame of `Columns`."""
+    check_choice("into", into, _INTO)
     check_names("index_col", index_col)
     if into in ("pandas", "geopandas"):
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
@@ -235,8 +236,6 @@ def _conversion(
             geo = GeoFrames()
             return frames.asked, lambda columns: columns._to_geopandas(frames, geo)  # noqa: SLF001
         return frames.asked, lambda columns: columns._to_pandas(frames)  # noqa: SLF001
-    if into not in _INTO:
-        raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")
     if index_col is not None:
         raise ValueError(f"index_col is for pandas: {into} has no index")
     if dtypes != "numpy":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceTypeError
 from colonnade.frames.connectable import check_dialect
 
 if TYPE_CHECKING:
@@ -52,4 +52,4 @@ def _checked(params: Any) -> Mapping[str, Any] | None:
     if params is None or hasattr(params, "keys"):
         named: Mapping[str, Any] | None = params
         return named
-    raise InterfaceError("the parameters of a SQLAlchemy statement have names: pass a mapping")
+    raise InterfaceTypeError("the parameters of a SQLAlchemy statement have names: pass a mapping")

@@ -10,7 +10,7 @@ from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._driver.sql.table_names import is_table, quoted
 from colonnade._words.arguments import check_name, check_names
 from colonnade._words.shown import class_name, shown
-from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
+from colonnade.errors import InterfaceError, InterfaceValueError, ObjectNotInPrerequisiteStateError
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Request:
         if isinstance(columns, str):
             raise TypeError(f"columns must be a sequence of names, not one: [{shown(columns)}]")
         if not is_table(table):
-            raise InterfaceError(f"table must be the name of a table, not {shown(table)}")
+            raise InterfaceValueError(f"table must be the name of a table, not {shown(table)}")
         self._table = table.strip()
         quoted(table)  # Raises for a name that the server would cut.
         self._table_sql = ""
@@ -231,13 +231,13 @@ class _Snapshot(NamedTuple):
     def of(cls, text: str) -> _Snapshot:
         found = _SNAPSHOT.fullmatch(text)
         if found is None:
-            raise InterfaceError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
+            raise InterfaceValueError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
         running = tuple(map(int, found[3].split(","))) if found[3] else ()
         oldest, end = int(found[1]), int(found[2])
         in_order = (oldest, *running, end)
         is_open = not running or running[-1] < end
         if oldest == 0 or end >> 64 or not is_open or list(in_order) != sorted(in_order):
-            raise InterfaceError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
+            raise InterfaceValueError(f"state has no snapshot, but {shown(text)}", hint=_ANEW)
         return cls(oldest, end, running)
 
     def sees(self, transaction: int) -> bool:
@@ -279,7 +279,7 @@ class _Before:
         missing = {"snapshot", *_OTHER} - set(state)
         texts = (state.get("snapshot"), state.get("unflushed", ""))
         if missing or not all(isinstance(text, str) for text in texts):
-            raise InterfaceError("state is not one that an earlier read returned", hint=_ANEW)
+            raise InterfaceValueError("state is not one that an earlier read returned", hint=_ANEW)
         self._state = state
         self.snapshot = _Snapshot.of(state["snapshot"])
 

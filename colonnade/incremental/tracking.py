@@ -9,7 +9,7 @@ from colonnade._driver.sql.quoting import check_length, quote_identifier, quote_
 from colonnade._driver.sql.table_names import is_table, parts_of
 from colonnade._words.arguments import check_name, check_switch
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 
 _NAME_BYTES_MOST = 63
 
@@ -51,7 +51,7 @@ def tracking_sql(
     check_switch("updates", updates)
     check_switch("index", index)
     if not is_table(table):
-        raise InterfaceError(f"table must be the name of a table, not {shown(table)}")
+        raise InterfaceValueError(f"table must be the name of a table, not {shown(table)}")
     for part in (*parts_of(table), by):
         check_length(part)
     schema, name = _parts(table)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from colonnade._words.arguments import check_number, check_whole
+from colonnade._words.arguments import (
+    check_between,
+    check_choice,
+    check_pause,
+    check_seconds,
+    check_whole,
+)
 from colonnade._words.shown import class_name, shown
-from colonnade.jobs.definition import check_seconds
 
 if TYPE_CHECKING:
     from colonnade.jobs.definition import Definition
@@ -83,9 +88,7 @@ class AddOptions:
         trace: Any,
         on_conflict: str,
     ) -> None:
-        if on_conflict not in ON_CONFLICT:
-            msg = f'on_conflict must be "ignore", "replace" or "again", not {shown(on_conflict)}'
-            raise ValueError(msg)
+        check_choice("on_conflict", on_conflict, ON_CONFLICT)
         self.replaces = on_conflict == "replace"
         self.is_again = on_conflict == "again"
         self.has_key = key is not None
@@ -106,7 +109,7 @@ class AddOptions:
         if self.has_key and self.key_column is None:
             self.arrays["key"] = _texts(key)
         for option, value, check in (
-            ("delay", delay, _check_delay),
+            ("delay", delay, check_pause),
             ("priority", priority, _check_priority),
             ("ttl", ttl, check_seconds),
         ):
@@ -167,15 +170,6 @@ def _is_missing(value: object) -> bool:
         return True
 
 
-def _check_delay(option: str, value: object) -> None:
-    check_number(option, value)
-    if not 0 <= value <= 10**9:  # type: ignore[operator]
-        msg = f"{option} must be from 0 to 10^9 seconds, not {shown(value)}"
-        raise ValueError(msg)
-
-
 def _check_priority(option: str, value: object) -> None:
     check_whole(option, value)
-    if not -_PRIORITY_MOST <= value <= _PRIORITY_MOST:  # type: ignore[operator]
-        msg = f"{option} must be from -{_PRIORITY_MOST} to {_PRIORITY_MOST}, not {shown(value)}"
-        raise ValueError(msg)
+    check_between(option, value, -_PRIORITY_MOST, _PRIORITY_MOST)

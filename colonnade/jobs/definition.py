@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 from colonnade._driver.sql.quoting import NAME_BYTES_MAX, is_name, quote_identifier
-from colonnade._words.arguments import check_count, check_name, check_number
+from colonnade._words.arguments import check_choice, check_count, check_name, check_seconds
 from colonnade._words.shown import class_name, package_name, shown
 from colonnade.jobs.errors import QueueDefinitionError
 from colonnade.jobs.retry import Retry
@@ -70,10 +70,7 @@ class Definition:
     def __post_init__(self) -> None:
         check_identifier("schema", self.schema)
         _check_queue_name(self.name)
-        if self.layout not in OWN_COLUMNS:
-            names = " or ".join(f'"{name}"' for name in OWN_COLUMNS)
-            msg = f"layout must be {names}, not {shown(self.layout)}"
-            raise ValueError(msg)
+        check_choice("layout", self.layout, OWN_COLUMNS)
         _check_payload(self.payload, self.own_columns)
         given: object = self.retry
         if not isinstance(given, Retry):
@@ -167,14 +164,6 @@ def check_identifier(option: str, name: object) -> None:
     check_name(option, name)
     if not is_name(str(name)):
         msg = f"{option} must have 1 to {NAME_BYTES_MAX} bytes, and no NUL: {shown(name)}"
-        raise ValueError(msg)
-
-
-def check_seconds(option: str, value: object) -> None:
-    """Raise TypeError or ValueError unless `value` is a positive number of seconds."""
-    check_number(option, value)
-    if not 0 < value <= 10**9:  # type: ignore[operator]
-        msg = f"{option} must be more than 0 seconds, and at most 10^9, not {shown(value)}"
         raise ValueError(msg)
 
 

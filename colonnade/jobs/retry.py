@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from colonnade._words.arguments import check_number, check_whole
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_between, check_whole
 
 ATTEMPTS_MOST = 32_000
 
@@ -28,20 +27,14 @@ class Retry:
 
     def __post_init__(self) -> None:
         check_whole("max_attempts", self.max_attempts)
-        if not 1 <= self.max_attempts <= ATTEMPTS_MOST:
-            msg = f"max_attempts must be from 1 to {ATTEMPTS_MOST}, not {self.max_attempts}"
-            raise ValueError(msg)
+        check_between("max_attempts", self.max_attempts, 1, ATTEMPTS_MOST)
         for option, least, most in (
             ("delay", 0, 10**9),
             ("factor", 1, 10**6),
             ("delay_max", 0, 10**9),
             ("jitter", 0, 1),
         ):
-            value = getattr(self, option)
-            check_number(option, value)
-            if not least <= value <= most:
-                msg = f"{option} must be from {least} to {most}, not {shown(value)}"
-                raise ValueError(msg)
+            check_between(option, getattr(self, option), least, most)
 
     def pause(self, attempts: int) -> float:
         """Return the seconds to wait after `attempts` failures; a new random part each time."""

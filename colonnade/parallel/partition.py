@@ -12,7 +12,12 @@ from colonnade import sync
 from colonnade._driver.exact_dates import make_dates_exact
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
+from colonnade.errors import (
+    InterfaceError,
+    InterfaceValueError,
+    InvalidParameterValueError,
+    UndefinedObjectError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -105,13 +110,13 @@ class Partition:
     def select(self, columns: Sequence[str]) -> Partition:
         """The same rows with only these columns, in this order.
 
-        Raises InterfaceError for an unknown column.
+        Raises InterfaceValueError for an unknown column.
         """
         known = {field.name for field in self.source.fields}
         missing = [name for name in columns if name not in known]
         if missing:
             msg = f"there is no column {shown(missing[0])}: there are {', '.join(sorted(known))}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return dataclasses.replace(self, columns=tuple(columns))
 
     def read(self) -> Columns:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._driver.sql.table_names import derived, found_table, is_table
 from colonnade._words.arguments import (
+    check_choice,
     check_count,
     check_mapping,
     check_name,
     check_text,
     check_values,
 )
-from colonnade._words.shown import class_name, shown
+from colonnade._words.shown import class_name
 from colonnade._words.signatures import options_of
-from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
+from colonnade.errors import InterfaceError, InterfaceValueError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.agreement import check_agreement
 from colonnade.parallel.cuts import (
     block_conditions,
@@ -74,9 +75,7 @@ class Request:
     ) -> None:
         check_text("table_or_query", table_or_query)
         _check_dsn(dsn)
-        if cuts not in _CUTS:
-            msg = f"cuts must be 'quantile' or 'range', not {shown(cuts)}"
-            raise ValueError(msg)
+        check_choice("cuts", cuts, _CUTS)
         check_count("parts", parts)
         for option, name in (("partition_by", partition_by), ("snapshot", snapshot)):
             if name is not None:
@@ -86,7 +85,7 @@ class Request:
         is_named = is_table(table_or_query)
         if partition_by is None and not is_named:
             msg = "a query has no physical rows to split: name one of its columns in partition_by="
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         relation = table_or_query if is_named else derived(table_or_query)
         options = dict(connect_options or {})
         self.source = Source(dsn, options, relation, tuple(args), None, schema, infinity, ())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.dtype_query import DtypeQuery, ResultBuilder
-from colonnade._words.shown import class_name, shown
+from colonnade._words.arguments import check_choice
+from colonnade._words.shown import class_name
 from colonnade.errors import DTypeError
 from colonnade.rkt._builders import BlocksBuilder, RowsBuilder
 from colonnade.rkt._matching import matched_fields
@@ -75,8 +76,7 @@ def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> Dtype
     row = np.dtype(dtype)
     if not row.names:
         raise DTypeError(f"the dtype must be a structure, not {row.str}")
-    if infinity not in {"raise", "null", "saturate"}:
-        raise ValueError(f'infinity must be "raise", "null" or "saturate", not {shown(infinity)}')
+    check_choice("infinity", infinity, ("raise", "null", "saturate"))
     typed = TypedQuery(query)
     typed.dtype = row
     typed.infinity = infinity

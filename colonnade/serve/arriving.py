@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
 from colonnade._core.formats import ArrowStreamReader
-from colonnade._words.arguments import check_count
+from colonnade._words.arguments import check_choice, check_count
 from colonnade._words.extras import how_to_install
 from colonnade._words.shown import shown
 from colonnade.errors import FaultyTableError, IncompleteTableError, InterfaceError
@@ -82,8 +82,7 @@ def asked_headers(headers: Mapping[str, str] | None, codec: str | None) -> dict[
     accept = _MEDIA_TYPE
     if codec is not None:
         known = next(form.parameters["codecs"] for form in STREAMS if form.name == "arrow")
-        if codec not in known:
-            raise ValueError(f"codec must be one of {', '.join(known)}")
+        check_choice("codec", codec, known)
         # A server that does not know the codec sends the table without.
         accept = f"{_MEDIA_TYPE};codecs={codec}, {_MEDIA_TYPE};q=0.5"
     return {"accept": accept, "accept-encoding": ", ".join(_ENCODINGS[1:]), **(headers or {})}

@@ -11,7 +11,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from colonnade._words.arguments import check_count, check_mapping, check_name, checked_timeout
+from colonnade._words.arguments import (
+    check_count,
+    check_mapping,
+    check_name,
+    check_values,
+    checked_timeout,
+)
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import InterfaceError
 from colonnade.formats import named
@@ -132,7 +138,8 @@ class TableResponse:
         self._json_rows_max = json_rows_max
         self._stall_timeout = checked_timeout(stall_timeout, "stall_timeout")
         if self._stall_timeout is not None and self._stall_timeout <= 0:
-            raise ValueError("stall_timeout must be more than 0 seconds, or None")
+            wanted = "stall_timeout must be more than 0 seconds, or None"
+            raise ValueError(f"{wanted}, not {shown(stall_timeout)}")
 
     def __repr__(self) -> str:
         """The class of the source, and the formats on offer."""
@@ -249,8 +256,11 @@ def _all_offers() -> Sequence[StreamFormat]:
 
 
 def _offers(names: Sequence[str]) -> Sequence[StreamFormat]:
-    if isinstance(names, str) or not names:
+    if isinstance(names, str):
         raise TypeError(f"formats must be a list of names, not {shown(names)}")
+    check_values("formats", names)
+    if not names:
+        raise ValueError("formats must have at least one name")
     offers = [named(name, STREAMS) for name in names]
     for offer in offers:
         if not offer.is_there:

@@ -68,7 +68,7 @@ async def test_a_priority_is_a_whole_number(dsn: str, given: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "kind", "match"),
     [
-        (-1, ValueError, "max_waiting is expected to be greater or equal to zero, or None"),
+        (-1, ValueError, "max_waiting must be 0 or more, not -1"),
         (1.5, TypeError, "max_waiting must be a whole number, not 1.5"),
         (True, TypeError, "max_waiting must be a whole number, not True"),
         ("9", TypeError, "max_waiting must be a whole number, not '9'"),

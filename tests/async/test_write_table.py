@@ -30,7 +30,7 @@ async def test_a_frame_is_written_and_upserted(connection: colonnade.Connection)
     await connection.execute("DROP TABLE written")
     with pytest.raises(InterfaceError, match="there is no table"):
         await connection.write_table(FRAME, "written", if_exists="append", on_conflict="nothing")
-    with pytest.raises(ValueError, match="if_exists must be one of"):
+    with pytest.raises(ValueError, match='if_exists must be "fail", "append"'):
         await connection.write_table(FRAME, "written", if_exists="other")  # type: ignore[arg-type]
 
 

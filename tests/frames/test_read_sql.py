@@ -117,7 +117,7 @@ def test_refusals(link: Connection) -> None:
         TypeError, match="query must be a str, not Connection; con is the second argument"
     ):
         call(link, QUERY)
-    with pytest.raises(ValueError, match="into must be one of 'pandas', 'polars'"):
+    with pytest.raises(ValueError, match='into must be "pandas", "polars"'):
         call(QUERY, link, into="dask")
     with pytest.raises(ValueError, match="polars has no index"):
         call(QUERY, link, into="polars", index_col="id")

@@ -438,7 +438,7 @@ def test_a_loop_that_pauses_has_not_stalled() -> None:
     ("options", "error", "message"),
     [
         ({"interval": "1"}, TypeError, "interval must be a number, not str"),
-        ({"interval": 0}, ValueError, "interval must be from 0.001 to 60 s, not 0"),
+        ({"interval": 0}, ValueError, "interval must be from 0.001 to 60 seconds, not 0"),
         ({"interval": float("nan")}, ValueError, "interval must be from"),
         ({"threshold": None}, TypeError, "threshold must be a number, not NoneType"),
         ({"threshold": 0.019}, ValueError, "threshold must be at least twice the interval"),

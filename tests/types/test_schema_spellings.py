@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from colonnade.errors import DecodeError, SchemaError
+from colonnade.errors import DecodeError, InterfaceTypeError, SchemaError
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection
@@ -138,7 +138,7 @@ def test_a_whole_schema(link: Connection) -> None:
         == link.fetch_columns(sql, schema=again.to_arrow().schema).to_arrow().schema
     )
     for wrong in (np.dtype("i4"), [("id", "i8")], "int64"):
-        with pytest.raises(SchemaError, match="schema cannot be"):
+        with pytest.raises(InterfaceTypeError, match="schema cannot be"):
             link.fetch_columns(sql, schema=wrong)
     with pytest.raises(SchemaError, match='names column "nobody"'):
         link.fetch_columns(sql, schema=np.dtype([("nobody", "i8")]))

@@ -172,7 +172,7 @@ def test_bits_by_position() -> None:
         (lambda: BitString.from_int(8, 4, signed=True), OverflowError, "8 does not fit"),
         (lambda: BitString.from_int(-1, 4), OverflowError, "-1 is negative"),
         (lambda: BitString.from_int(1, -1), ValueError, "length must be 0 or more"),
-        (lambda: BitString("1").to_int(ANY), ValueError, "bitorder must be 'big' or 'little'"),
+        (lambda: BitString("1").to_int(ANY), ValueError, 'bitorder must be "big" or "little"'),
         (lambda: Point("a", 1), ValueError, "could not convert"),
         (lambda: Box((1, 2), 3), TypeError, "after \\*"),  # type: ignore[arg-type]
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._columns.conversion.values import python_values
+from colonnade._words.arguments import check_text
 from colonnade._words.extras import needed_by
 from colonnade._words.shown import shown
 from colonnade.errors import DecodeError, InterfaceError
@@ -34,6 +35,8 @@ class GeoFrames:
                 'crs must be a text such as "EPSG:4326", a number of EPSG or a pyproj.CRS, '
                 f"not {shown(crs)}"
             )
+        if geometry is not None:
+            check_text("geometry", geometry)
         self._geometry = geometry
         self._crs = crs
         # The SRIDs that the values and the declarations of columns have told so far.

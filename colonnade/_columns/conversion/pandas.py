@@ -21,7 +21,7 @@ from colonnade._columns.conversion.numpy import (
 )
 from colonnade._columns.schema import WithFloats
 from colonnade._core import Inexact
-from colonnade._words.arguments import check_names
+from colonnade._words.arguments import check_choice, check_names
 from colonnade._words.extras import needed_by
 from colonnade._words.shown import shown
 from colonnade.errors import InexactDecimalWarning
@@ -60,9 +60,9 @@ class PandasFrames:
         decimals: Decimals | None,
         stacklevel: int = 4,
     ) -> None:
-        _check_word("dtypes", dtypes, ("numpy", "nullable", "arrow"))
+        check_choice("dtypes", dtypes, ("numpy", "nullable", "arrow"))
         if decimals is not None:
-            _check_word("decimals", decimals, ("float64", "decimal", "object"))
+            check_choice("decimals", decimals, ("float64", "decimal", "object"))
         self._dtypes: Dtypes = dtypes
         self._index = index
         self._decimals: Decimals = "float64" if decimals is None else decimals
@@ -108,12 +108,6 @@ class PandasFrames:
             # One call further away than `frame`.
             warnings.warn(_warning(names, inexact), stacklevel=self._stacklevel + 1)
         return frame
-
-
-def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
-    if not isinstance(word, str) or word not in known:
-        others = ", ".join(f'"{one}"' for one in known[:-1])
-        raise ValueError(f'{name} must be {others} or "{known[-1]}", not {shown(word)}')
 
 
 def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDecimalWarning:

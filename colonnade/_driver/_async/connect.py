@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import ssl as ssl_module
 import sys
@@ -17,14 +18,22 @@ from colonnade._driver._async.row_making import RowMaking
 from colonnade._driver.gss import GssExchange
 from colonnade._driver.transport.asyncio import connect as open_transport, deadline
 from colonnade._driver.transport.tls import TlsRefusedError
-from colonnade._words.arguments import checked_timeout
+from colonnade._words.arguments import (
+    check_callable,
+    check_choice,
+    check_class,
+    check_lifetime,
+    check_size,
+    check_switch,
+    checked_timeout,
+)
 from colonnade._words.shown import class_name, shown
 from colonnade.errors import (
     AuthenticationError,
     CannotConnectNowError,
     ClientConfigurationError,
+    ConfigurationTypeError,
     ConnectionDoesNotExistError,
-    InterfaceError,
     InvalidAuthorizationSpecificationError,
     InvalidPasswordError,
     MissingPasswordError,
@@ -38,7 +47,7 @@ if TYPE_CHECKING:
 
     # async-only: end
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from colonnade._driver.connection_options import ConnectionOptions, Endpoint, Password
     from colonnade._driver.transport.asyncio import Transport
@@ -117,12 +126,22 @@ async def connect(
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
     words |= {"service": service, "servicefile": servicefile, "krbsrvname": krbsrvname}
     words |= {"passfile": passfile, "gsslib": gsslib, "target_session_attrs": target_session_attrs}
-    words |= {"password": password} if isinstance(password, str) else {}
-    of_session = {word: check(name, given[name]) for name, (check, word) in _OF_SESSION.items()}
-    limits = _Limits(_checked_command_timeout(command_timeout), of_session)
+    words |= _checked_password(password)
+    limits = _checked_limits(given, command_timeout)
     options = _resolved(dsn, words, server_settings, (ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class, row_factory)
-    return await _Attempt(options, password, limits, classes).within(timeout)
+    return await _Attempt(options, password, limits, classes).within(_checked_seconds(timeout))
+
+
+@contextlib.contextmanager
+def _refused_options() -> Generator[None, None, None]:
+    """Options are refused by one class, whatever is wrong with them."""
+    try:
+        yield
+    except TypeError as error:
+        raise ConfigurationTypeError(str(error)) from None
+    except ValueError as error:
+        raise ClientConfigurationError(str(error)) from None
 
 
 def _resolved(
@@ -131,6 +150,8 @@ def _resolved(
     server_settings: Mapping[str, str] | None,
     tls: tuple[Any, bool | None],
 ) -> ConnectionOptions:
+    with _refused_options():
+        check_switch("direct_tls", tls[1])
     # Imported here: it reads files and the environment, with modules that an import can do without.
     from colonnade._driver.connection_options import TlsArguments, resolve
 
@@ -152,67 +173,68 @@ class _Classes(NamedTuple):
     row_making: RowMaking
 
 
+@_refused_options()
 def _checked_classes(
-    connection: object, record: type[_core.Record | tuple[Any, ...]], row_factory: Any
+    connection: type[Connection], record: type[_core.Record | tuple[Any, ...]], row_factory: Any
 ) -> _Classes:
-    if not isinstance(connection, type) or not issubclass(connection, Connection):
-        msg = "connection_class is expected to be a subclass of colonnade.Connection"
-        raise InterfaceError(f"{msg}, got {shown(connection)}")
+    check_class("connection_class", connection, Connection)
     _core.check_record_class(record)
-    factory: object = row_factory
-    if factory is not None and not callable(factory):
-        msg = "row_factory is expected to be a function of colonnade.rows' kind"
-        msg = f"{msg}, got {shown(row_factory)}"
-        raise InterfaceError(msg)
+    check_callable("row_factory", row_factory)
     return _Classes(connection, RowMaking(record, row_factory))
 
 
-def _checked_amount(name: str, amount: object) -> int:
-    if isinstance(amount, bool) or not isinstance(amount, int) or amount < 0:
-        raise _too_small(name, amount)
-    # More than any machine holds, so as good as no limit.
+@_refused_options()
+def _checked_password(password: object) -> dict[str, object]:
+    if isinstance(password, str):
+        return {"password": password}
+    if password is not None and not callable(password):
+        raise TypeError(f"password must be a str or a callable, not {class_name(password)}")
+    return {}
+
+
+@_refused_options()
+def _checked_seconds(timeout: float | None) -> float | None:
+    return checked_timeout(timeout)
+
+
+@_refused_options()
+def _checked_limits(given: Mapping[str, Any], command_timeout: float | None) -> _Limits:
+    seconds = checked_timeout(command_timeout, "command_timeout")
+    if seconds is not None and seconds <= 0:
+        wanted = "invalid command_timeout value: expected more than 0 seconds"
+        raise ValueError(f"{wanted}, got {shown(command_timeout)}")
+    of_session = {word: check(name, given[name]) for name, (check, word) in _OF_SESSION.items()}
+    return _Limits(seconds, of_session)
+
+
+def _size(name: str, amount: int) -> int:
+    check_size(name, amount)
+    # More than any machine holds is as good as no limit.
     return min(amount, sys.maxsize)
 
 
-def _checked_switch(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        msg = f"{name} must be True or False, not {class_name(value)}"
-        raise InterfaceError(msg)
-    return value
-
-
-def _refuses_naive(_: str, meaning: object) -> bool:
-    if isinstance(meaning, str) and meaning in {"local", "refuse"}:
-        return meaning == "refuse"
-    raise InterfaceError(f'naive_datetimes must be "local" or "refuse", not {shown(meaning)}')
-
-
-def _checked_seconds(name: str, seconds: object) -> float:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-        raise _too_small(name, seconds)
+def _lifetime(name: str, seconds: float) -> float:
+    check_lifetime(name, seconds)
     # A few decades; longer limits never end either.
     return 0.0 if seconds > _LIFETIME_SECONDS_MAX else float(seconds)
 
 
-def _too_small(name: str, value: object) -> ValueError:
-    return ValueError(f"{name} is expected to be greater or equal to 0, got {shown(value)}")
+def _switch(name: str, value: object) -> bool:
+    check_switch(name, value)
+    return bool(value)
 
 
-def _checked_command_timeout(timeout: object) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        msg = f"invalid command_timeout value: expected greater than 0 float (got {shown(timeout)})"
-        raise ValueError(msg)
-    return checked_timeout(timeout)
+def _refuses_naive(name: str, meaning: str) -> bool:
+    check_choice(name, meaning, ("local", "refuse"))
+    return meaning == "refuse"
 
 
 # The options of `connect` that a session keeps: the check of each, and the session's name for it.
 _OF_SESSION: dict[str, tuple[Callable[[str, Any], object], str]] = {
-    "statement_cache_size": (_checked_amount, "statement_cache_size"),
-    "max_cached_statement_lifetime": (_checked_seconds, "statement_seconds"),
-    "max_cacheable_statement_size": (_checked_amount, "statement_bytes"),
-    "extension_types": (_checked_switch, "extension_values"),
+    "statement_cache_size": (_size, "statement_cache_size"),
+    "max_cached_statement_lifetime": (_lifetime, "statement_seconds"),
+    "max_cacheable_statement_size": (_size, "statement_bytes"),
+    "extension_types": (_switch, "extension_values"),
     "naive_datetimes": (_refuses_naive, "refuses_naive_moments"),
 }
 
@@ -242,14 +264,14 @@ class _Attempt:
 
     async def within(self, timeout: float | None) -> Connection:
         """Connect within this many seconds in total."""
-        limit = deadline(checked_timeout(timeout))
+        limit = deadline(timeout)
         try:
             async with limit:
                 return await self.any_server()
         except TimeoutError as error:
             if self.trying is None or not limit.expired():
                 raise
-            msg = f"no connection to {self.trying} within {timeout} s"
+            msg = f"no connection to {self.trying} within {timeout:g} s"
             raise TimeoutError(msg) from error
 
     async def any_server(self) -> Connection:
@@ -299,7 +321,7 @@ class _Attempt:
 
     async def _one_host(self, endpoint: Endpoint) -> Connection:
         """Connect to one host, in the ways that the TLS policy allows, in order."""
-        password = endpoint.password if self._password is None else await self._asked_password()
+        password = endpoint.password if self._password is None else await _asked(self._password)
         first, *others = self._options.tls.attempts(endpoint.address)
         try:
             return await self._one_way(endpoint, password, first)
@@ -392,21 +414,19 @@ class _Attempt:
             event = await transport.next_event()
         exchange.check_end()
 
-    async def _asked_password(self) -> str | None:
-        if not callable(self._password):
-            msg = f"password must be a str or a callable, not {type(self._password).__name__}"
-            raise ClientConfigurationError(msg)
-        password = self._password()
-        # async-only: begin
-        if inspect.isawaitable(password):
-            password = await password
-        # async-only: end
-        if password is None:
-            return None
-        if inspect.isawaitable(password) or not isinstance(password, str):
-            msg = f"the password callable gave {class_name(password)}, not str"
-            raise InterfaceError(msg)
-        return password
+
+async def _asked(give: Callable[[], object]) -> str | None:
+    password = give()
+    # async-only: begin
+    if inspect.isawaitable(password):
+        password = await password
+    # async-only: end
+    if password is None:
+        return None
+    if inspect.isawaitable(password) or not isinstance(password, str):
+        msg = f"the password callable gave {class_name(password)}, not str"
+        raise ConfigurationTypeError(msg)
+    return password
 
 
 def _is_closed_way(error: BaseException) -> bool:

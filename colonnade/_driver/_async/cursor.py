@@ -11,10 +11,12 @@ from colonnade._driver._async.row_making import asked_once, made_rows
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._driver.sql.sql_text import is_read
 from colonnade._driver.transport.event import batch_of, completion_of
-from colonnade._words.arguments import check_number
+from colonnade._words.arguments import whole
+from colonnade._words.shown import shown
 from colonnade.columns import Columns
 from colonnade.errors import (
     InterfaceError,
+    InterfaceValueError,
     InvalidCachedStatementError,
     NoActiveSQLTransactionError,
 )
@@ -56,7 +58,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
     ) -> None:
         super().__init__(conversation)
         if prefetch is not None:
-            check_number("prefetch", prefetch)
+            whole("prefetch", prefetch)
         self._query = query
         self._own = own
         self._args = args
@@ -70,8 +72,8 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         """Iterate over the rows, from the first on."""
         prefetch = _PREFETCH_ROWS if self._prefetch is None else self._prefetch
         if prefetch <= 0:
-            msg = "prefetch argument must be greater than zero"
-            raise InterfaceError(msg)
+            msg = f"prefetch argument must be greater than zero, not {shown(prefetch)}"
+            raise InterfaceValueError(msg)
         return self._iterator(prefetch)
 
     # async-only: begin
@@ -89,7 +91,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
     async def _opened(self) -> Cursor[Row]:
         if self._prefetch is not None:
             msg = "prefetch argument can only be specified for iterable cursor"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return await _bound(self._cursor(), self._timeout)
 
     def _iterator(self, prefetch: int) -> CursorIterator[Row]:
@@ -287,7 +289,7 @@ class Cursor(BaseCursor[Row]):
     async def fetch(self, n: int, *, timeout: float | None = None) -> list[Row]:
         """The next `n` rows as a list of `Record`; fewer at the end.
 
-        Raises InterfaceError if `n` is less than 1.
+        Raises InterfaceValueError if `n` is less than 1.
         """
         check_count(n)
         if self._exhausted:
@@ -335,7 +337,7 @@ class Cursor(BaseCursor[Row]):
     async def forward(self, n: int, *, timeout: float | None = None) -> int:
         """Skip the next `n` rows without fetching them, and return their number.
 
-        Raises InterfaceError if `n` is less than 1.
+        Raises InterfaceValueError if `n` is less than 1.
         """
         check_count(n)
         if self._exhausted:
@@ -354,6 +356,7 @@ class Cursor(BaseCursor[Row]):
 
 def check_count(n: int) -> None:
     """Refuse to fetch no rows."""
+    whole("n", n)
     if n <= 0:
-        msg = "n must be greater than zero"
-        raise InterfaceError(msg)
+        msg = f"n must be greater than zero, not {shown(n)}"
+        raise InterfaceValueError(msg)

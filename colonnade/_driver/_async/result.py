@@ -10,7 +10,7 @@ from colonnade._driver._async.described import attribute
 from colonnade._driver._async.series import declared, fetching_many, run_many
 from colonnade._driver.transport.event import impossible
 from colonnade._driver.transport.exchanges import HELD, RESULT
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_choice
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -196,9 +196,7 @@ async def hold_result(
     `expect` says which of them is likely; the other one is possible, but slower. Rows are made
     while the result comes in. The other parameters are as in `fetch_result`.
     """
-    if expect not in {"rows", "columns"}:
-        msg = f'expect must be "rows" or "columns", not {shown(expect)}'
-        raise ValueError(msg)
+    check_choice("expect", expect, ("rows", "columns"))
     conversation, kind = self.conversation, record_class or self.row_making.record_class
     completion = await conversation.ask(
         HELD,

@@ -63,6 +63,8 @@ async def run_many(
     async def start(statement: _core.Statement) -> _core.Completion:
         return await _many(conversation, statement, args, begin)
 
+    if not hasattr(type(args), "__aiter__"):
+        check_values("args", args)
     is_used_up = hasattr(args, "__next__") or hasattr(args, "__anext__")
     completion: _core.Completion = await conversation.started(
         query, start, types, own=own, can_repeat=not is_used_up

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from colonnade._driver._async.resource import ConnectionResource, guarded
 from colonnade._driver.transport.asyncio import whole_block
 from colonnade._driver.transport.farewell import closed_error
-from colonnade._words.arguments import check_name, check_switch
+from colonnade._words.arguments import ArgumentTypeError, check_name, check_switch
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError, PostgresError
 
@@ -59,10 +59,11 @@ class Transaction(ConnectionResource):
         readonly: bool = False,
         deferrable: bool = False,
     ) -> None:
-        if isolation and isolation not in _LEVELS:
+        given: object = isolation
+        if given is not None and not (isinstance(given, str) and given in _LEVELS):
             levels = ", ".join(map(repr, _LEVELS))
-            msg = f"isolation is expected to be either of {{{levels}}}, got {shown(isolation)}"
-            raise ValueError(msg)
+            msg = f"isolation is expected to be either of {{{levels}}}, got {shown(given)}"
+            raise ValueError(msg) if isinstance(given, str) else ArgumentTypeError(msg)
         super().__init__(conversation)
         self.isolation: str | None = isolation
         self._readonly = readonly

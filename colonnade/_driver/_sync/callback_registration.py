@@ -13,7 +13,7 @@ from colonnade._driver.sql.quoting import NAME_BYTES_MAX, is_long, is_name, quot
 from colonnade._driver.transport.farewell import closed_error
 from colonnade._words.arguments import check_name, check_text
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -171,7 +171,7 @@ def _checked_channel(conversation: Conversation, channel: str) -> str:
     check_text("channel", channel)
     most = name_bytes_max(conversation) if is_long(channel) else NAME_BYTES_MAX
     if not is_name(channel, most):
-        msg = f"a channel's name has 1 to {most} bytes, none of them zero, not {shown(channel)}"
-        raise InterfaceError(msg)
+        msg = f"channel must have 1 to {most} bytes, none of them zero, not {shown(channel)}"
+        raise InterfaceValueError(msg)
     check_name("channel", channel)
     return quote_identifier(whole(channel, most))

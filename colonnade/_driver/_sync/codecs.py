@@ -8,9 +8,14 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade._words.arguments import check_callable, check_name
-from colonnade._words.shown import shown
+from colonnade._words.shown import class_name, shown
 from colonnade._words.type_facts import TIMES
-from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
+from colonnade.errors import (
+    InterfaceError,
+    InterfaceTypeError,
+    InterfaceValueError,
+    UnsupportedClientFeatureError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +132,8 @@ def set_builtin_type_codec(
     """
     if format is not None:
         _check_format(format, ("text", "binary"))
+    if not isinstance(codec_name, str):
+        raise InterfaceTypeError(f"codec_name must be a str, not {class_name(codec_name)}")
     check_name("codec_name", codec_name)
     with self.conversation.operation(None):
         found = _found(self.conversation, typename, schema)
@@ -137,7 +144,7 @@ def set_builtin_type_codec(
             found.oid, codec_name.removeprefix("pg_contrib.")
         ):
             msg = f"cannot alias {found.name} to {codec_name}: there is no such codec"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
 
 
 def reload_schema_state(self: Conversing) -> None:
@@ -152,6 +159,7 @@ def reload_schema_state(self: Conversing) -> None:
 
 
 def _found(conversation: Conversation, name: str, schema: str) -> _Found:
+    check_name("typename", name)
     check_name("schema", schema)
     if schema == "pg_catalog":
         # asyncpg accepts "timestamp with timezone", which is not SQL.
@@ -164,12 +172,12 @@ def _found(conversation: Conversation, name: str, schema: str) -> _Found:
     return _Found(oid, real_name, schema, kind, is_array)
 
 
-def _check_format(given: str, known: tuple[str, ...]) -> None:
+def _check_format(given: object, known: tuple[str, ...]) -> None:
     if given not in known:
         *first, last = (f"'{name}'" for name in known)
         wanted = f"{', '.join(first)} or {last}"
         msg = f"invalid `format` argument, expected {wanted}, got {shown(given)}"
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg) if isinstance(given, str) else InterfaceTypeError(msg)
 
 
 def _check_codec(found: _Found, codec_format: str) -> None:

@@ -36,7 +36,7 @@ from colonnade._driver.sources.piece import Encoding
 from colonnade._driver.sql.copy_options import schema_hinted
 from colonnade._driver.sql.staging import OwnTransaction
 from colonnade._words.arguments import check_callable, check_switch
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -252,7 +252,7 @@ class _Copy:
     def _check_names(self, following: Piece) -> None:
         if following.names != self.first.names:
             msg = f"a batch has the columns {following.names}, the first one {self.first.names}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
 
 
 def _pieces(source: Any) -> Iterator[Piece]:

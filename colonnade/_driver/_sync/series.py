@@ -65,6 +65,8 @@ def run_many(
     def start(statement: _core.Statement) -> _core.Completion:
         return _many(conversation, statement, args, begin)
 
+    if not hasattr(type(args), "__iter__"):
+        check_values("args", args)
     is_used_up = hasattr(args, "__next__") or hasattr(args, "__next__")
     completion: _core.Completion = conversation.started(
         query, start, types, own=own, can_repeat=not is_used_up

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from colonnade._words.arguments import check_mapping, check_name, check_number, check_switch
+from colonnade._words.arguments import (
+    check_choice,
+    check_mapping,
+    check_name,
+    check_pause,
+    check_switch,
+)
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -49,14 +55,9 @@ class Query(Generic[T_co]):
     def __post_init__(self) -> None:
         check_name("sql", self.sql)
         check_switch("shared", self.shared)
-        if self.kind not in _METHODS:
-            msg = f"kind must be one of {', '.join(_METHODS)}, not {shown(self.kind)}"
-            raise ValueError(msg)
+        check_choice("kind", self.kind, _METHODS)
         if self.cost is not None:
-            check_number("cost", self.cost)
-            if not self.cost >= 0:
-                msg = f"cost must be 0 seconds or more, not {self.cost}"
-                raise ValueError(msg)
+            check_pause("cost", self.cost)
 
     @staticmethod
     def columns(
@@ -97,7 +98,7 @@ class Query(Generic[T_co]):
         return getattr(source, _METHODS[self.kind])(self.sql, *self.args, **options)
 
     def key(self, name: str) -> Hashable:
-        """The identity of a shared query; InterfaceError for arguments that cannot be compared."""
+        """The identity of a shared query. Raises InterfaceTypeError if it cannot be compared."""
         schema: object = self.schema
         if schema is not None:
             check_mapping("schema", schema)
@@ -113,7 +114,7 @@ class Query(Generic[T_co]):
                 f"the query {shown(name)} is shared, so its arguments and its schema are compared "
                 "with those of others, and must be hashable: give tuples instead of lists"
             )
-            raise InterfaceError(msg) from error
+            raise InterfaceTypeError(msg) from error
         return key
 
     def __repr__(self) -> str:

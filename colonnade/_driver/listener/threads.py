@@ -25,6 +25,7 @@ from colonnade._words.shown import shown
 from colonnade.errors import (
     ConnectionDoesNotExistError,
     InterfaceError,
+    InterfaceTypeError,
     InternalClientError,
     PostgresError,
 )
@@ -64,7 +65,7 @@ class Listening:
     ) -> None:
         if inspect.iscoroutinefunction(on_gap):
             msg = f"on_gap must be a function that is not a coroutine function, not {shown(on_gap)}"
-            raise InterfaceError(msg)
+            raise InterfaceTypeError(msg)
         check_callable("on_gap", on_gap)
         for option, seconds in (
             ("health_interval", health_interval),

@@ -6,6 +6,7 @@ from colonnade.errors import (
     AuthenticationError,
     ClientConfigurationError,
     InterfaceError,
+    InterfaceValueError,
     InternalClientError,
     PostgresError,
 )
@@ -29,8 +30,8 @@ def pause_before(attempt: int) -> float:
 
 
 def checked_channels(channels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the channels without duplicates. Raises InterfaceError if there are none."""
+    """Return the channels without duplicates. Raises InterfaceValueError if there are none."""
     if not channels:
         msg = "listen() needs at least one channel"
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     return tuple(dict.fromkeys(channels))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from colonnade._words.arguments import fault_of
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,11 +36,11 @@ def is_long(name: str) -> bool:
 
 
 def check_length(name: str, bytes_max: int = NAME_BYTES_MAX) -> None:
-    """Raise InterfaceError for a name that the server would cut, or cannot get."""
+    """Raise InterfaceValueError for a name that the server would cut, or cannot get."""
     if (fault := fault_of(name)) is not None:
-        raise InterfaceError(f"the name {shown(name)} has {fault}")
+        raise InterfaceValueError(f"the name {shown(name)} has {fault}")
     if _size(name) > bytes_max and not isinstance(name, WholeName):
-        raise InterfaceError(
+        raise InterfaceValueError(
             f"the name {shown(str(name))} has {_size(name)} bytes, and the server would cut it to "
             f"{bytes_max}: choose a shorter one"
         )
@@ -54,7 +54,7 @@ def has_long(arguments: Iterable[object]) -> bool:
 def whole(argument: Any, bytes_max: int) -> Any:
     """The argument with each long name marked as one that the server takes.
 
-    Raises InterfaceError for a name that is too long for it.
+    Raises InterfaceValueError for a name that is too long for it.
     """
     if isinstance(argument, str):
         return _marked(argument, bytes_max)
@@ -103,7 +103,7 @@ def _size(name: str) -> int:
 def quote_identifier(name: str) -> str:
     """Quote an identifier, which may contain any character that the server can get.
 
-    Raises InterfaceError for one that the server would cut, or cannot get.
+    Raises InterfaceValueError for one that the server would cut, or cannot get.
     """
     check_length(name)
     escaped = name.replace('"', '""')
@@ -113,11 +113,11 @@ def quote_identifier(name: str) -> str:
 def quote_literal(text: str) -> str:
     """Quote a string literal, for any setting of `standard_conforming_strings`.
 
-    In the statement, no letter may directly precede the literal. Raises InterfaceError for a string
-    that the server cannot get.
+    In the statement, no letter may directly precede the literal. Raises InterfaceValueError for
+    a string that the server cannot get.
     """
     if (fault := fault_of(text)) is not None:
-        raise InterfaceError(f"the text {shown(text)} has {fault}")
+        raise InterfaceValueError(f"the text {shown(text)} has {fault}")
     escaped = text.replace("'", "''")
     if "\\" in escaped:
         doubled = escaped.replace("\\", "\\\\")

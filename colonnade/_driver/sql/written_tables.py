@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade._driver.sql.quoting import quote_identifier
-from colonnade._words.arguments import check_names
-from colonnade._words.shown import class_name, shown
-from colonnade.errors import DuplicateTableError, InterfaceError
+from colonnade._words.arguments import check_choice, check_name, check_names
+from colonnade.errors import DuplicateTableError, InterfaceError, InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 IfExists: TypeAlias = Literal["fail", "append", "replace", "truncate"]
 _IF_EXISTS = ("fail", "append", "replace", "truncate")
+_ON_CONFLICT = ("nothing", "update")
 EXISTS = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
 
 
@@ -24,17 +24,16 @@ def check_writing(
     on_conflict: object,
     conflict_columns: object,
 ) -> None:
-    """Raise TypeError, ValueError or InterfaceError for options of `write_table` that are wrong."""
+    """Raise TypeError or ValueError for options of `write_table` that are wrong."""
     check_names("conflict_columns", conflict_columns)
-    if not isinstance(if_exists, str) or if_exists not in _IF_EXISTS:
-        raise ValueError(
-            f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"
-        )
-    for option, name in (("table_name", table_name), ("schema_name", schema_name)):
-        if not isinstance(name, str) and (name is not None or option == "table_name"):
-            raise TypeError(f"{option} must be a str, not {class_name(name)}")
+    check_choice("if_exists", if_exists, _IF_EXISTS)
+    check_name("table_name", table_name)
+    if schema_name is not None:
+        check_name("schema_name", schema_name)
+    if on_conflict is not None:
+        check_choice("on_conflict", on_conflict, _ON_CONFLICT)
     if on_conflict is not None and if_exists != "append":
-        raise InterfaceError(f'on_conflict needs if_exists="append", not "{if_exists}"')
+        raise InterfaceValueError(f'on_conflict needs if_exists="append", not "{if_exists}"')
 
 
 def target(table_name: str, schema_name: str | None) -> str:

@@ -33,7 +33,7 @@ from colonnade._driver.transport.low_water import LowWaterMark, TickingLowWaterM
 from colonnade._driver.transport.read_pauses import ReadPauses, TimedReadPauses
 from colonnade._driver.transport.short_talks import TlsAnswer, UntilClosed
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError, QueryCanceledError
+from colonnade.errors import InterfaceError, InterfaceTypeError, QueryCanceledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,7 +253,7 @@ class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
         """Refuse an object that cannot be called."""
         if not callable(callback):
             msg = f"expected a function or coroutine function, not {shown(callback)}"
-            raise InterfaceError(msg)
+            raise InterfaceTypeError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:
         """Call a user's function in its own iteration of the loop; a coroutine becomes a task.

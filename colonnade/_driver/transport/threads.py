@@ -27,7 +27,7 @@ from colonnade._driver.transport.low_water import TICK_S, LowWaterMark
 from colonnade._driver.transport.opening import open_socket
 from colonnade._driver.transport.read_pauses import ReadPauses
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -379,7 +379,7 @@ class Transport:
         """Refuse coroutine functions, and objects that cannot be called."""
         if not callable(callback) or inspect.iscoroutinefunction(callback):
             msg = f"expected a function that is not a coroutine function, not {shown(callback)}"
-            raise InterfaceError(msg)
+            raise InterfaceTypeError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:
         """Call a user's function; its exceptions are logged."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from colonnade._driver.transport.tls import ALPN, SYSTEM_ROOTS, SslMode, TlsPolicy
 from colonnade._words.caller_warnings import warn_caller
 from colonnade._words.shown import shown_path
-from colonnade.errors import ClientConfigurationError, InterfaceWarning
+from colonnade.errors import ClientConfigurationError, ConfigurationTypeError, InterfaceWarning
 
 if TYPE_CHECKING:
     from colonnade._driver.transport.tls import TlsOptions
@@ -53,7 +53,8 @@ def _mode(word: object) -> SslMode:
         if isinstance(word, str) and word == mode.value:
             return mode
     words = ", ".join(mode.value for mode in SslMode)
-    raise ClientConfigurationError(f"ssl must be True, False, an ssl.SSLContext or one of {words}")
+    refusal = ClientConfigurationError if isinstance(word, str) else ConfigurationTypeError
+    raise refusal(f"ssl must be True, False, an ssl.SSLContext or one of {words}")
 
 
 def _checked(policy: TlsPolicy) -> TlsPolicy:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._driver.exact_dates import exact_dates
 from colonnade._driver.plain_values import plain_values
 from colonnade._words.shown import shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, InterfaceValueError
 from colonnade.jobs._add_arguments import ARRAYS_TABLE, evident_names, records_of
 from colonnade.jobs.errors import QueueFullError
 from colonnade.jobs.observing import tell
@@ -59,12 +59,12 @@ def _check_names(names: Any, definition: Definition) -> None:
                 f"the jobs have a column {name}, which is the queue's own: leave it out; delay, "
                 "priority, ttl and key are arguments"
             )
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         # The server would list the queue's own columns, too, and a table of its layout.
         if name not in definition.payload:
             known = ", ".join(f'"{column}"' for column in definition.payload)
             msg = f"the queue {definition} has no column {shown(name)}: its payload has {known}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
 
 
 async def _routed(
@@ -85,7 +85,7 @@ async def _routed(
     for name, length in lengths.items():
         if length != count:
             msg = f"there are {count} jobs, and {length} values for each of {name}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
     if route.files is not None:
         sql, arguments = route.files(opened)
         rows = await connection.fetch_plain(sql, *arguments)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._words.arguments import check_count, check_number
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_count, check_pause, check_seconds
 from colonnade.errors import InterfaceError
 from colonnade.jobs._async.acking import Acks
 from colonnade.jobs._async.batch import release_within
@@ -15,7 +14,6 @@ from colonnade.jobs._async.turns import Turns
 from colonnade.jobs._tasks.asyncio import Signal, failure_of, run_all
 from colonnade.jobs._tasks.handlers import check_handler
 from colonnade.jobs._tasks.hub.asyncio import on_duty
-from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.errors import PASSING, LeaseLostError, PoolTooSmallError
 from colonnade.jobs.failures import headline_of, reason_of
 from colonnade.jobs.logs import logger, of_jobs, of_queue
@@ -65,10 +63,7 @@ class Consumer:
         check_count("concurrency", concurrency)
         if prefetch != 0:
             check_count("prefetch", prefetch)
-        check_number("stop_within", stop_within)
-        if not 0 <= stop_within <= 10**9:
-            msg = f"stop_within must be from 0 to 10^9 seconds, not {shown(stop_within)}"
-            raise ValueError(msg)
+        check_pause("stop_within", stop_within)
         self._pool = queues[0].pool
         size = self._pool.get_max_size()
         if size < _CONNECTIONS_LEAST:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from colonnade._words.arguments import (
     check_callable,
     check_count,
+    check_seconds,
     check_values,
     checked_timeout,
 )
 from colonnade._words.shown import class_name
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 from colonnade.jobs._async.consumer import Consumer
 from colonnade.jobs._async.getting import Asker, get_until
 from colonnade.jobs._async.tables import Tables
 from colonnade.jobs._tasks.asyncio import Signal
-from colonnade.jobs.definition import check_seconds
 from colonnade.jobs.pace import EvenPace
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ async def get(
 def _check_queues(queues: Sequence[Queue]) -> None:
     check_values("queues", queues)
     if not queues:
-        raise InterfaceError("get() needs at least one queue")
+        raise InterfaceValueError("get() needs at least one queue")
     for queue in queues:
         if not hasattr(queue, "pool"):
             kind = class_name(queue)
             msg = f"get() needs queues that create_queue or open_queue returned, not {kind}"
             raise TypeError(msg)
     if any(queue.pool is not queues[0].pool for queue in queues):
-        raise InterfaceError("get() needs queues that were opened with one pool")
+        raise InterfaceValueError("get() needs queues that were opened with one pool")

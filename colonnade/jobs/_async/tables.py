@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._words.arguments import check_count, check_switch
+from colonnade._words.arguments import check_count, check_seconds, check_switch
 from colonnade.jobs._add_arguments import AddOptions
 from colonnade.jobs._async.adding import add_jobs
 from colonnade.jobs._async.asking import ask, ask_columns, own_transaction
@@ -13,7 +13,7 @@ from colonnade.jobs._async.outbox import in_transaction, savepoint
 from colonnade.jobs._async.upkeep import Upkeep
 from colonnade.jobs._async.waking import wake, wake_after_ours, wake_after_theirs
 from colonnade.jobs._layouts import layout_of
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_ids
 from colonnade.jobs.errors import PASSING
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell

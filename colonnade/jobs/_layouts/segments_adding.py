@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._driver.sql.quoting import quote_identifier
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceValueError
 from colonnade.jobs._add_arguments import TYPES
 from colonnade.jobs._layouts import staging
 from colonnade.jobs._layouts.base import Route, equal, later, waits_until
@@ -31,7 +31,7 @@ def route(definition: Definition, names: Names, options: AddOptions, *, is_evide
             f"the queue {definition} has the layout segments, which has no unique keys: "
             'leave key out, or make a queue with layout="rows"'
         )
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     opens = f"SELECT {names.next_of(names.adds)}, slot FROM {names.ring}"
     if is_evident and not options.arrays:
         return Route(

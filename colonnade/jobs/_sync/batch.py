@@ -10,14 +10,15 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from colonnade._words.arguments import check_seconds
 from colonnade._words.shown import class_name
-from colonnade.errors import InterfaceError, UntranslatableCharacterError
+from colonnade.errors import InterfaceError, InterfaceValueError, UntranslatableCharacterError
 from colonnade.jobs._layouts.base import Part
 from colonnade.jobs._sync.asking import ask
 from colonnade.jobs._sync.hurried import HurriedPool
 from colonnade.jobs._sync.outbox import in_transaction
 from colonnade.jobs._sync.waking import wake_after_theirs
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_ids
 from colonnade.jobs.errors import LeaseLostError
 from colonnade.jobs.logs import logger, of_jobs
 from colonnade.jobs.observing import tell
@@ -324,7 +325,7 @@ class Batch:
         return wanted
 
     def _wanted(self, ids: Any) -> NDArray[np.int64]:
-        """The ids that are meant. Raises InterfaceError for ids of other batches."""
+        """The ids that are meant. Raises InterfaceValueError for other batches' ids."""
         if self.token is None and len(self):
             msg = "these jobs have no lease: lease=None removed them when they were got"
             raise InterfaceError(msg)
@@ -339,7 +340,7 @@ class Batch:
         foreign = wanted[~np.isin(wanted, self.ids)]
         if len(foreign):
             msg = f"ids that are not of this batch: {len(foreign)}, such as {foreign[0]}"
-            raise InterfaceError(msg)
+            raise InterfaceValueError(msg)
         return wanted.astype(np.int64, copy=False)
 
     def _refuse_lost(self, wanted: NDArray[np.int64], done: list[int]) -> None:
@@ -479,7 +480,7 @@ def _reasons(reason: Any, ids: Any, count: int) -> list[str]:
     reasons = [reason] * asked if isinstance(reason, str) else list(reason)
     if len(reasons) != asked:
         msg = f"reason must be a str, or a list of {asked}, one for each id: it has {len(reasons)}"
-        raise InterfaceError(msg)
+        raise InterfaceValueError(msg)
     if ids is not None:
         reasons = [reasons[at] for at in np.unique(np.asarray(ids), return_index=True)[1].tolist()]
     return [

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._words.arguments import check_count, check_switch
+from colonnade._words.arguments import check_count, check_seconds, check_switch
 from colonnade.jobs._add_arguments import AddOptions
 from colonnade.jobs._layouts import layout_of
 from colonnade.jobs._sync.adding import add_jobs
@@ -15,7 +15,7 @@ from colonnade.jobs._sync.asking import ask, ask_columns, own_transaction
 from colonnade.jobs._sync.outbox import in_transaction, savepoint
 from colonnade.jobs._sync.upkeep import Upkeep
 from colonnade.jobs._sync.waking import wake, wake_after_ours, wake_after_theirs
-from colonnade.jobs.definition import check_ids, check_seconds
+from colonnade.jobs.definition import check_ids
 from colonnade.jobs.errors import PASSING
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell

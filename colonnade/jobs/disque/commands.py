@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from colonnade._words.arguments import (
+    check_choice,
     check_count,
+    check_size,
     check_switch,
     check_text,
-    check_whole,
     checked_timeout,
 )
-from colonnade._words.shown import class_name, shown
+from colonnade._words.shown import class_name
 from colonnade.jobs.disque.values import PAUSES, Job
 
 #: A command with its arguments, its name first.
@@ -54,9 +55,9 @@ class AddOptions:
             check_count("ttl", self.ttl)
         if self.max_length is not None:
             check_count("max_length", self.max_length)
-        _check_seconds("delay", self.delay)
+        check_size("delay", self.delay)
         if self.retry is not None:
-            _check_seconds("retry", self.retry)
+            check_size("retry", self.retry)
         check_switch("background", self.background)
         if self.retry == 0 and self.replicate != 1:
             msg = "retry=0 (at most once) needs replicate=1: a copy would never be used"
@@ -78,13 +79,6 @@ class AddOptions:
             if value is not None:
                 words += [name, value]
         return (*words, "ASYNC") if self.background else tuple(words)
-
-
-def _check_seconds(option: str, value: object) -> None:
-    check_whole(option, value)
-    if value < 0:  # type: ignore[operator]
-        msg = f"{option} must be 0 seconds or more, not {shown(value)}"
-        raise ValueError(msg)
 
 
 def checked_body(body: object) -> bytes:
@@ -166,9 +160,8 @@ def pause(queue: str, state: str | None, *, everywhere: bool) -> Command:
     """PAUSE; a state of None only asks."""
     check_text("queue", queue)
     check_switch("everywhere", everywhere)
-    if state is not None and state not in PAUSES:
-        msg = f"pause must be one of {', '.join(PAUSES)}, not {shown(state)}"
-        raise ValueError(msg)
+    if state is not None:
+        check_choice("pause", state, PAUSES)
     return ("PAUSE", queue, state or "state", *(("BCAST",) if everywhere else ()))
 
 
@@ -187,7 +180,7 @@ def scan_queues(
         ("IMPORTRATE", import_rate),
     ):
         if value is not None:
-            _check_length(name, value)
+            check_size(name.lower(), value)
             words += [name, value]
     return ("QSCAN", *words)
 
@@ -201,25 +194,16 @@ def scan_jobs(
         check_text("queue", queue)
         words += ["QUEUE", queue]
     for state in states:
-        if state not in STATES:
-            msg = f"a state must be one of {', '.join(STATES)}, not {shown(state)}"
-            raise ValueError(msg)
+        check_choice("a state", state, STATES)
         words += ["STATE", state]
     return ("JSCAN", *words, "REPLY", reply)
 
 
 def _cursor(cursor: int) -> tuple[int]:
-    _check_length("cursor", cursor)
+    check_size("cursor", cursor)
     return (cursor,)
 
 
 def _count(count: int) -> int:
     check_count("count", count)
     return count
-
-
-def _check_length(option: str, value: object) -> None:
-    check_whole(option, value)
-    if value < 0:  # type: ignore[operator]
-        msg = f"{option.lower()} must be 0 or more, not {shown(value)}"
-        raise ValueError(msg)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from colonnade._words.arguments import check_count, check_number, check_text
+from colonnade._words.arguments import check_count, check_seconds, check_text
 from colonnade._words.shown import class_name, shown
 
 #: "host:port", several of them separated by commas, or an iterable of them.
@@ -85,14 +85,7 @@ class Options:
         """Check the options."""
         if self.password is not None:
             check_text("password", self.password)
-        _check_time("timeout", self.timeout)
+        check_seconds("timeout", self.timeout)
         check_count("max_connections", self.max_connections)
         if self.origin_window is not None:
-            _check_time("origin_window", self.origin_window)
-
-
-def _check_time(option: str, value: float) -> None:
-    check_number(option, value)
-    if not 0 < value < float("inf"):
-        msg = f"{option} must be a number of seconds greater than 0, not {shown(value)}"
-        raise ValueError(msg)
+            check_seconds("origin_window", self.origin_window)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from colonnade._words.arguments import check_count, check_number
+from colonnade._words.arguments import check_count, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -36,11 +36,8 @@ class RollingCounter(Generic[K]):
         slices: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        check_number("window", window)
+        check_seconds("window", window)
         check_count("slices", slices)
-        if not 0 < window < float("inf"):
-            msg = f"window must be a number of seconds greater than 0, not {window}"
-            raise ValueError(msg)
         self._clock = clock
         self._step = window / slices
         self._slice = int(clock() // self._step)

@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_between
 from colonnade.observe.beat.beat_file import check_seconds, checked_path
 from colonnade.observe.beat.writers import open_outlet, remove_ended
 from colonnade.observe.running import Running
@@ -44,12 +44,7 @@ class Beat(Running):
 
     def __init__(self, path: str | os.PathLike[str], interval: float = 1.0) -> None:
         self._template = checked_path(path)
-        check_seconds("interval", interval)
-        if not _SHORTEST_INTERVAL <= interval <= _LONGEST_INTERVAL:
-            raise ValueError(
-                f"interval must be from {_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} s, "
-                f"not {shown(interval)}"
-            )
+        check_between("interval", interval, _SHORTEST_INTERVAL, _LONGEST_INTERVAL, "seconds")
         self.interval = float(interval)
         self._outlet: Outlet | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -252,13 +252,8 @@ def checked_path(path: Path) -> str:
 
 
 def check_seconds(option: str, value: float) -> None:
-    """Raise TypeError or ValueError unless `value` is a finite number above zero."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        from colonnade._words.shown import class_name
+    """As `arguments.check_seconds`, whose module is imported for an odd value only."""
+    if type(value) not in {int, float} or not 0 < value <= 10**9:
+        from colonnade._words import arguments
 
-        raise TypeError(f"{option} must be a number of seconds, not {class_name(value)}")
-    # The comparison is false for NaN.
-    if not 0 < value < float("inf"):
-        from colonnade._words.shown import shown
-
-        raise ValueError(f"{option} must be a number of seconds above zero, not {shown(value)}")
+        arguments.check_seconds(option, value)

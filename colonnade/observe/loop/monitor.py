@@ -134,13 +134,9 @@ class LoopMonitor(Running):
 
 
 def _check_times(interval: float, threshold: float) -> None:
-    for option, value in (("interval", interval), ("threshold", threshold)):
-        arguments.check_number(option, value)
-    if not _SHORTEST_INTERVAL <= interval <= _LONGEST_INTERVAL:
-        raise ValueError(
-            f"interval must be from {_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} s, "
-            f"not {shown(interval)}"
-        )
+    limits = _SHORTEST_INTERVAL, _LONGEST_INTERVAL
+    arguments.check_between("interval", interval, *limits, "seconds")
+    arguments.check_number("threshold", threshold)
     if not 2 * interval <= threshold <= 60 * _LONGEST_INTERVAL:
         raise ValueError(
             f"threshold must be at least twice the interval ({2 * interval:g} s) and at most an "

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._words.arguments import check_number
-from colonnade._words.shown import class_name, shown
+from colonnade._words.arguments import check_seconds
+from colonnade._words.shown import class_name
 from colonnade.jobs.observing import EVENTS, add_observer, remove_observer
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ class JobsMonitor:
     """
 
     def __init__(self, queues: Iterable[Any], every: float = 15.0) -> None:
-        check_number("every", every)
-        if not every > 0:
-            msg = f"every must be more than 0 seconds, not {shown(every)}"
-            raise ValueError(msg)
+        check_seconds("every", every)
         self._every = every
         self._counts = [_Counted(queue) for queue in queues]
         self._by_name = {(one.schema, one.name): one for one in self._counts}

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
-from colonnade._words.shown import class_name, shown
-from colonnade.observe.beat.beat_file import check_seconds, checked_path
+from colonnade._words.arguments import check_between
+from colonnade._words.shown import class_name
+from colonnade.observe.beat.beat_file import checked_path
 from colonnade.observe.metrics.pool_names import given_pools, name_of
 from colonnade.observe.running import Running
 from colonnade.observe.status.folder import made_folder, remove_old
@@ -57,12 +58,7 @@ def publish(
     """
     if not hasattr(monitor, "snapshot"):
         raise TypeError(f"monitor must be a LoopMonitor, not {class_name(monitor)}")
-    check_seconds("interval", interval)
-    if not _SHORTEST_INTERVAL <= interval <= _LONGEST_INTERVAL:
-        raise ValueError(
-            f"interval must be from {_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} s, "
-            f"not {shown(interval)}"
-        )
+    check_between("interval", interval, _SHORTEST_INTERVAL, _LONGEST_INTERVAL, "seconds")
     return Publication(
         monitor, _named(pools), None if path is None else checked_path(path), float(interval)
     )

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from colonnade._words.arguments import check_number
-from colonnade._words.shown import shown as shown_value
+from colonnade._words.arguments import check_between
 from colonnade.observe.timeline.kinds import FACES, KINDS
 
 if TYPE_CHECKING:
@@ -36,12 +35,7 @@ def svg_picture(lanes: Sequence[Lane], duration: float, width: int) -> str:
 
     Raises TypeError for a width that is no number, ValueError for one below 480 or above a million.
     """
-    check_number("width", width)
-    # The comparison is false for NaN.
-    if not _WIDTH_MIN <= width <= _WIDTH_MAX:
-        raise ValueError(
-            f"width must be from {_WIDTH_MIN} to {_WIDTH_MAX} pixels, not {shown_value(width)}"
-        )
+    check_between("width", width, _WIDTH_MIN, _WIDTH_MAX, "pixels")
     shown = _longest(lanes)
     kinds = _kinds_of(shown)
     columns = max(1, (width - 2 * _MARGIN) // _LEGEND_CELL_WIDTH)

@@ -82,7 +82,7 @@ def test_an_event_counts_for_the_window_and_not_longer() -> None:
 
 @pytest.mark.parametrize("window", [0, -1, math.inf, math.nan])
 def test_a_window_is_a_time(window: float) -> None:
-    with pytest.raises(ValueError, match="window must be a number of seconds greater than 0"):
+    with pytest.raises(ValueError, match="window must be more than 0 seconds"):
         RollingCounter(window)
 
 

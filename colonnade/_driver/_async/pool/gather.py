@@ -12,7 +12,7 @@ from colonnade._driver.gather.plan import Job, Plan
 from colonnade._driver.gather.query import Query
 from colonnade._driver.gather.shared_errors import own
 from colonnade._driver.transport.asyncio import deadline
-from colonnade._words.arguments import check_count, check_whole, checked_timeout
+from colonnade._words.arguments import check_choice, check_count, check_whole, checked_timeout
 from colonnade._words.shown import shown
 from colonnade.errors import (
     ActiveSQLTransactionError,
@@ -80,8 +80,8 @@ class Gather:
     ) -> Gathered:
         """Ask the queries, and return their results; see `Pool.gather`."""
         jobs = [Job(name, query, self._costs) for name, query in _checked(queries).items()]
-        _check_choice("on_error", on_error, _ON_ERROR)
-        _check_choice("order", order, _ORDERS)
+        check_choice("on_error", on_error, _ON_ERROR)
+        check_choice("order", order, _ORDERS)
         if limit is not None:
             check_count("limit", limit)
             self._connections = min(limit, self._connections)
@@ -284,12 +284,6 @@ def _checked(queries: object) -> dict[str, Query[Any]]:
         if query.shared:
             query.key(name)
     return checked
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        msg = f"{name} must be {' or '.join(map(repr, choices))}, not {shown(value)}"
-        raise ValueError(msg)
 
 
 def _phase(job: Job) -> Phase:

@@ -26,7 +26,7 @@ from colonnade._driver.transport.asyncio import deadline
 from colonnade._driver.transport.forks import tell_in_child
 from colonnade._words.arguments import check_name, check_whole, checked_timeout
 from colonnade._words.shown import class_name, shown
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, InterfaceTypeError, InterfaceValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping
@@ -224,11 +224,10 @@ class Pool:
         own. `timeout`, in seconds, limits such a wait; by default the limit of the `acquire`
         applies. Giving back twice does nothing.
         """
-        if (
-            type(connection) is not PoolConnectionProxy
-            or connection.pool_core is not self._pool_core
-        ):
-            raise InterfaceError(
+        is_lent = type(connection) is PoolConnectionProxy
+        if not is_lent or connection.pool_core is not self._pool_core:
+            refusal = InterfaceValueError if is_lent else InterfaceTypeError
+            raise refusal(
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
             )
@@ -385,7 +384,7 @@ class Pool:
         )
         if not isinstance(connection, Connection):
             expected = options.connection_class
-            raise InterfaceError(
+            raise InterfaceTypeError(
                 "expected pool connect callback to return an instance of "
                 f"'{expected.__module__}.{expected.__qualname__}', "
                 f"got '{class_name(connection)}'"

@@ -12,7 +12,14 @@ from colonnade._driver._sync.connection import Connection
 from colonnade._driver._sync.reset import keep_initial
 from colonnade._driver.pool_core.options import PoolOptions
 from colonnade._driver.pool_core.threads import check_callback
-from colonnade._words.arguments import check_callable, check_number, check_whole
+from colonnade._words.arguments import (
+    check_callable,
+    check_class,
+    check_count,
+    check_lifetime,
+    check_number,
+    check_size,
+)
 from colonnade._words.shown import shown
 
 if TYPE_CHECKING:
@@ -41,24 +48,16 @@ def checked_options(
 ) -> PoolOptions:
     """The options; raises ValueError or TypeError for an invalid one, and names it."""
     _check_sizes(init_size, min_size, max_size)
-    for name, number in (
-        ("max_queries", max_queries),
-        ("max_inactive_connection_lifetime", max_inactive_connection_lifetime),
-        ("max_lifetime", 1 if max_lifetime is None else max_lifetime),
-    ):
-        check_number(name, number)
-    if max_queries <= 0:
-        raise ValueError("max_queries is expected to be greater than zero")
-    if max_inactive_connection_lifetime < 0:
-        raise ValueError(
-            "max_inactive_connection_lifetime is expected to be greater or equal to zero"
-        )
-    if max_lifetime is not None and max_lifetime <= 0:
-        raise ValueError("max_lifetime is expected to be greater than zero, or None")
+    check_number("max_queries", max_queries)
+    if not max_queries > 0:
+        raise ValueError(f"max_queries must be 1 or more, not {shown(max_queries)}")
+    check_lifetime("max_inactive_connection_lifetime", max_inactive_connection_lifetime)
+    if max_lifetime is not None:
+        check_lifetime("max_lifetime", max_lifetime)
+        if max_lifetime == 0:
+            raise ValueError("max_lifetime must be more than 0 seconds, or None, not 0")
     if max_waiting is not None:
-        check_whole("max_waiting", max_waiting)
-        if max_waiting < 0:
-            raise ValueError("max_waiting is expected to be greater or equal to zero, or None")
+        check_size("max_waiting", max_waiting)
     for name, callback in (
         ("connect", connect),
         ("setup", setup),
@@ -67,9 +66,9 @@ def checked_options(
     ):
         check_callable(name, callback)
         check_callback(name, callback)
-    _check_class("connection_class", connection_class, Connection)
+    check_class("connection_class", connection_class, Connection)
     if record_class is not tuple:
-        _check_class("record_class", record_class, Record)
+        check_class("record_class", record_class, Record)
     return PoolOptions(
         init_size=min_size if init_size is None else init_size,
         min_size=min_size,
@@ -97,32 +96,15 @@ def _initializer(init: Callback | None) -> Callback:
 
 
 def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:
-    sizes = {"min_size": min_size, "max_size": max_size}
-    if init_size is not None:
-        sizes["init_size"] = init_size
-    for name, size in sizes.items():
-        check_number(name, size)
-        if isinstance(size, float):
-            check_whole(name, size)
-    if max_size <= 0:
-        raise ValueError("max_size is expected to be greater than zero")
-    if min_size < 0:
-        raise ValueError("min_size is expected to be greater or equal to zero")
+    check_count("max_size", max_size)
+    check_size("min_size", min_size)
     if min_size > max_size:
         msg = f"min_size is greater than max_size: {min_size} > {max_size} (both are 10 by default)"
         raise ValueError(msg)
     if init_size is None:
         return
-    if init_size < 0:
-        raise ValueError("init_size is expected to be greater or equal to zero")
-    if init_size > max_size:
-        raise ValueError("init_size is greater than max_size")
-    if init_size < min_size:
-        raise ValueError("init_size is smaller than min_size")
-
-
-def _check_class(name: str, given: object, base: type) -> None:
-    if not isinstance(given, type) or not issubclass(given, base):
-        raise TypeError(
-            f"{name} is expected to be a subclass of colonnade.{base.__name__}, got {shown(given)}"
-        )
+    check_size("init_size", init_size)
+    if not min_size <= init_size <= max_size:
+        word, other = ("greater", "max") if init_size > max_size else ("smaller", "min")
+        msg = f"init_size is {word} than {other}_size: {init_size}, not {min_size} to {max_size}"
+        raise ValueError(msg)

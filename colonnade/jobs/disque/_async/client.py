@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from colonnade._words.arguments import check_number
-from colonnade._words.shown import shown
+from colonnade._words.arguments import check_seconds
 from colonnade.jobs.disque import commands, replies
 from colonnade.jobs.disque._async.nodes import Nodes
 from colonnade.jobs.disque.commands import AddOptions
@@ -114,7 +113,7 @@ class Disque:
         CommandTimeoutError, the job may have been added.
         """
         options = AddOptions(replicate, delay, retry, ttl, max_length, background)
-        _check_timeout(timeout)
+        check_seconds("timeout", timeout)
         command = commands.add(queue, body, timeout, options)
         flight = await self._nodes.fly([command], wait=timeout)
         return replies.text(flight.first())
@@ -138,7 +137,7 @@ class Disque:
         added, PartlyAddedError has the ids and the reasons.
         """
         options = AddOptions(replicate, delay, retry, ttl, max_length, background)
-        _check_timeout(timeout)
+        check_seconds("timeout", timeout)
         asked = [commands.add(queue, body, timeout, options) for body in bodies]
         ids: list[str | None] = []
         errors: list[DisqueError | None] = []
@@ -383,10 +382,3 @@ class Disque:
     ) -> Any:
         flight = await self._nodes.fly([command], node=node, prefer=prefer)
         return flight.first()
-
-
-def _check_timeout(timeout: object) -> None:
-    check_number("timeout", timeout)
-    if not 0 < timeout < float("inf"):  # type: ignore[operator]
-        msg = f"timeout must be a number of seconds greater than 0, not {shown(timeout)}"
-        raise ValueError(msg)

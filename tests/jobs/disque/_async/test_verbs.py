@@ -276,7 +276,7 @@ async def test_names_of_queues_are_any_bytes(cluster: FakeCluster) -> None:
     [
         ({"retry": 0}, "retry=0 .* needs replicate=1"),
         ({"delay": 5, "ttl": 5}, "must be less than ttl"),
-        ({"delay": -1}, "delay must be 0 seconds or more"),
+        ({"delay": -1}, "delay must be 0 or more"),
         ({"replicate": 0}, "replicate must be 1 or more"),
         ({"timeout": 0}, "timeout must be"),
         ({"max_length": 0}, "max_length must be 1 or more"),
@@ -300,7 +300,7 @@ async def test_wrong_arguments_are_refused(cluster: FakeCluster) -> None:
             await client.get()
         with pytest.raises(TypeError, match="expected a Job or the id"):
             await client.ack([3])  # type: ignore[list-item]
-        with pytest.raises(ValueError, match="pause must be one of"):
+        with pytest.raises(ValueError, match='pause must be "'):
             await client.pause("q", "maybe")  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="a state must be one of"):
+        with pytest.raises(ValueError, match='a state must be "'):
             await client.scan_jobs(states=["lost"])

@@ -139,7 +139,7 @@ async def test_a_late_bad_argument_undoes_what_was_sent(table: colonnade.Connect
 
 async def test_what_is_no_iterable(table: colonnade.Connection) -> None:
     not_iterable: Any = 5
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="args must be a sequence, not int"):
         await table.executemany(INSERT, not_iterable)
     assert await count(table) == 0
 

@@ -244,7 +244,7 @@ def test_words_that_are_none(dsn: str, fetch: Fetch) -> None:
         read_sql(BIG, dsn, into="polars", decimals="object")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="decimals is for pandas"):
         read_sql(BIG, dsn, into="arrow", decimals="float64")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match=r"dtypes must be .*, not a dict"):
+    with pytest.raises(TypeError, match=r"dtypes must be .*, not a dict"):
         read_sql(BIG, dsn, dtypes={"a": "int64"})  # type: ignore[call-overload]
 
 

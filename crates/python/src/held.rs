@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use colonnade_columnar::ResultColumn;
 use colonnade_protocol::{DataRows, Format};
-use colonnade_session::{KeptRows, SinkError, can_be_another, check_formats};
+use colonnade_session::{ReceivedRows, SinkError, can_be_another, check_formats};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -16,7 +16,7 @@ use crate::session::column_sink;
 /// Collects rows as they come.
 pub(crate) struct HeldSink {
     maker: RowMaker,
-    rows: KeptRows,
+    rows: ReceivedRows,
     /// Also makes the rows at once.
     made: Option<RecordSink>,
 }
@@ -27,7 +27,7 @@ impl HeldSink {
     pub(crate) fn new(py: Python<'_>, maker: RowMaker, makes_rows: bool) -> Self {
         let is_unsure = maker.columns.iter().any(|column| can_be_another(&column.pg_type));
         let made = (makes_rows || is_unsure).then(|| RecordSink::new(py, maker.clone_ref(py)));
-        Self { maker, rows: KeptRows::default(), made }
+        Self { maker, rows: ReceivedRows::default(), made }
     }
 
     pub(crate) fn formats(&self) -> Vec<Format> {
@@ -73,7 +73,7 @@ fn is_unfit(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
 
 struct Held {
     maker: RowMaker,
-    rows: KeptRows,
+    rows: ReceivedRows,
     /// The rows, if they were made at once.
     made: Option<Py<PyList>>,
 }

@@ -15,7 +15,7 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{DataRows, Format, Oid, RemoteError, Spans};
 
 use super::answer::{Answer, Part};
-use super::held_rows::Replay;
+use super::postponed_rows::Replay;
 use super::prepare::Described;
 use super::{Context, Exchange, Step};
 use crate::session::Link;

@@ -12,7 +12,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend;
 
 use super::answer::{Answer, DESCRIBED, executed, row_count};
-use super::held_rows::{HeldRows, Replay};
+use super::postponed_rows::{PostponedRows, Replay};
 use super::query::forget_stale;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::knowledge::Told;
@@ -46,7 +46,7 @@ impl Series {
 pub(crate) struct Many<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
-    held: HeldRows,
+    postponed: PostponedRows,
     answer: Answer,
     /// The number of executions that have ended.
     ended: u64,
@@ -64,10 +64,10 @@ impl<S: Sink> Many<S> {
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         unkept::bring(&statement, None, out)?;
-        let held = HeldRows::of(&statement.columns);
+        let postponed = PostponedRows::of(&statement.columns);
         let brought = if statement.server_name().is_some() { &[] } else { DESCRIBED };
         let answer = Answer::new(brought, 0);
-        Ok(Self { statement, sink, held, answer, ended: 0, sent, tag: None, row_count: 0 })
+        Ok(Self { statement, sink, postponed, answer, ended: 0, sent, tag: None, row_count: 0 })
     }
 }
 
@@ -117,7 +117,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
         match message {
             Message::NoData | Message::RowDescription(_) => {
                 unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
-                self.held = HeldRows::of(&self.statement.columns);
+                self.postponed = PostponedRows::of(&self.statement.columns);
             }
             Message::CommandComplete(tag) => self.end_one(tag, &message, context)?,
             Message::EmptyQueryResponse => self.ended += 1,
@@ -129,7 +129,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         self.answer.take_rows(rows.row_count())?;
         let mut batches = VecDeque::new();
-        let outcome = self.held.take(&mut self.sink, rows, &mut batches);
+        let outcome = self.postponed.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
     }
@@ -148,7 +148,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
             return Err(unexpected("ReadyForQuery"));
         }
         self.tag = self.tag.map(|tag| in_all(tag, self.row_count));
-        if let HeldRows::All { bytes, error } = self.held {
+        if let PostponedRows::All { bytes, error } = self.postponed {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
         }

@@ -9,7 +9,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::answer::{Answer, Part, bound, executed};
-use super::held_rows::{HeldRows, Replay};
+use super::postponed_rows::{PostponedRows, Replay};
 use super::query::forget_stale;
 use super::{Context, End, Exchange, Step, hand_back, unexpected, unkept};
 use crate::knowledge::Told;
@@ -20,7 +20,7 @@ pub(crate) struct PortalRows<S: Sink> {
     portal: Arc<Portal>,
     /// None while the portal is only being bound.
     sink: Option<S>,
-    held: HeldRows,
+    postponed: PostponedRows,
     answer: Answer,
     end: End,
 }
@@ -36,7 +36,7 @@ impl<S: Sink> PortalRows<S> {
         frontend::sync(out);
         let end = End { tag: None, has_more: true };
         let answer = Answer::new(bound(portal.statement.server_name().is_some()), 0);
-        Ok(Self { portal, sink: None, held: HeldRows::Nothing, answer, end })
+        Ok(Self { portal, sink: None, postponed: PostponedRows::Nothing, answer, end })
     }
 
     /// Binds the portal and fetches the first rows.
@@ -61,9 +61,9 @@ impl<S: Sink> PortalRows<S> {
     ) -> Result<Self, Error> {
         frontend::execute(out, portal.name(), row_limit)?;
         frontend::sync(out);
-        let held = HeldRows::of(&portal.statement.columns);
+        let postponed = PostponedRows::of(&portal.statement.columns);
         let answer = Answer::new(&[Part::Rows], row_limit);
-        Ok(Self { portal, sink: Some(sink), held, answer, end: End::default() })
+        Ok(Self { portal, sink: Some(sink), postponed, answer, end: End::default() })
     }
 }
 
@@ -115,7 +115,7 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
         self.answer.take_rows(rows.row_count())?;
         let Some(sink) = &mut self.sink else { return Err(unexpected("DataRow")) };
         let mut batches = VecDeque::new();
-        let outcome = self.held.take(sink, rows, &mut batches);
+        let outcome = self.postponed.take(sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
     }
@@ -130,7 +130,7 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
             let has_more = self.end.has_more;
             return Ok(Step::Done(Completion { has_more, ..Completion::default() }));
         };
-        if let HeldRows::All { bytes, error } = self.held {
+        if let PostponedRows::All { bytes, error } = self.postponed {
             let statement = Arc::clone(&self.portal.statement);
             return Replay::new(statement, sink, self.end, bytes, error).look_up(context);
         }

@@ -8,7 +8,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::answer::{Answer, executed};
-use super::held_rows::{HeldRows, Replay};
+use super::postponed_rows::{PostponedRows, Replay};
 use super::{Context, Exchange, Step, hand_back, unkept};
 use crate::knowledge::{Told, Verdict, verdict};
 use crate::{Error, Event, Sink, Statement};
@@ -16,7 +16,7 @@ use crate::{Error, Event, Sink, Statement};
 pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
-    held: HeldRows,
+    postponed: PostponedRows,
     answer: Answer,
     tag: Option<String>,
 }
@@ -39,9 +39,9 @@ impl<S: Sink> Query<S> {
         }
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
-        let held = HeldRows::of(&statement.columns);
+        let postponed = PostponedRows::of(&statement.columns);
         let answer = Answer::new(executed(statement.server_name().is_some()), row_limit);
-        Ok(Self { statement, sink, held, answer, tag: None })
+        Ok(Self { statement, sink, postponed, answer, tag: None })
     }
 }
 
@@ -60,7 +60,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
         match message {
             Message::NoData | Message::RowDescription(_) => {
                 unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
-                self.held = HeldRows::of(&self.statement.columns);
+                self.postponed = PostponedRows::of(&self.statement.columns);
             }
             Message::CommandComplete(_) | Message::PortalSuspended => {
                 if !self.statement.columns.is_empty() && !context.is_abandoned {
@@ -78,7 +78,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         self.answer.take_rows(rows.row_count())?;
         let mut batches = VecDeque::new();
-        let outcome = self.held.take(&mut self.sink, rows, &mut batches);
+        let outcome = self.postponed.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
     }
@@ -89,7 +89,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
-        if let HeldRows::All { bytes, error } = self.held {
+        if let PostponedRows::All { bytes, error } = self.postponed {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
         }

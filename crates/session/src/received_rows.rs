@@ -20,7 +20,7 @@ const LENGTH_BYTES: usize = 4;
 
 /// Rows as they came; the first ones may be taken already.
 #[derive(Default)]
-pub struct KeptRows {
+pub struct ReceivedRows {
     /// Runs of whole messages.
     chunks: VecDeque<Vec<u8>>,
     /// The bytes of the first chunk already taken.
@@ -31,7 +31,7 @@ pub struct KeptRows {
     is_lost: bool,
 }
 
-impl KeptRows {
+impl ReceivedRows {
     /// Copies a run of rows.
     pub fn push(&mut self, rows: &DataRows<'_>) {
         let bytes = rows.rest();
@@ -98,7 +98,7 @@ impl KeptRows {
     }
 
     /// Counts up to `limit` rows as taken that their owner has from elsewhere; returns which. Their
-    /// bytes stay until [`KeptRows::catch_up`].
+    /// bytes stay until [`ReceivedRows::catch_up`].
     pub fn count_taken(&mut self, limit: u64) -> Range<u64> {
         let start = self.taken;
         self.taken += limit.min(self.left());

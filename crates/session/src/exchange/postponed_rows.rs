@@ -18,16 +18,16 @@ const FIRST_BYTES: usize = 256 * 1024;
 /// Limit on catalog lookups per result: a record may hold further records of unknown types.
 const ROUNDS: u8 = 8;
 
-pub(crate) enum HeldRows {
+pub(crate) enum PostponedRows {
     /// The types of the result are confirmed, or can never change.
     Nothing,
     /// The first rows, all decoded without error so far.
     First(Vec<u8>),
-    /// A row failed to decode: all rows are held.
+    /// A row failed to decode: all rows are postponed.
     All { bytes: Vec<u8>, error: Box<DecodeError> },
 }
 
-impl HeldRows {
+impl PostponedRows {
     pub(crate) fn of(columns: &[ResultColumn]) -> Self {
         if columns.iter().any(|column| can_be_another(&column.pg_type)) {
             Self::First(Vec::new())
@@ -123,7 +123,7 @@ impl<S: Sink> Replay<S> {
         Ok(Step::Then(Box::new(next)))
     }
 
-    /// Decodes the held rows with the types just looked up.
+    /// Decodes the postponed rows with the types just looked up.
     pub(crate) fn run(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         let seen = |(index, column): (usize, &ResultColumn)| {
             let conversions = self.statement.conversions;

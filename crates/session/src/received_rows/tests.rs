@@ -16,7 +16,7 @@ fn row(value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn push(kept: &mut KeptRows, values: impl IntoIterator<Item = Vec<u8>>) {
+fn push(kept: &mut ReceivedRows, values: impl IntoIterator<Item = Vec<u8>>) {
     let bytes: Vec<u8> = values.into_iter().flat_map(|value| row(&value)).collect();
     feed(&bytes, &mut |rows| {
         kept.push(&rows);
@@ -30,7 +30,7 @@ fn number(value: i32) -> Vec<u8> {
 }
 
 /// The values of the rows taken.
-fn take(kept: &mut KeptRows, limit: u64) -> Vec<i32> {
+fn take(kept: &mut ReceivedRows, limit: u64) -> Vec<i32> {
     let mut values = Vec::new();
     let taken = kept.take(limit, |mut rows| {
         while let Some(body) = rows.next_body() {
@@ -56,7 +56,7 @@ fn batch_values(batch: &RecordBatch) -> Vec<i32> {
 
 #[test]
 fn rows_are_taken_in_parts() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     push(&mut kept, (0..5).map(number));
     push(&mut kept, (5..7).map(number));
     assert_eq!((kept.row_count(), kept.left()), (7, 7));
@@ -70,7 +70,7 @@ fn rows_are_taken_in_parts() {
 
 #[test]
 fn a_part_may_span_chunks() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     let long = |last: i32| {
         let mut value = vec![0; CHUNK_BYTES * 2 / 3];
         value.extend(last.to_be_bytes());
@@ -90,7 +90,7 @@ fn a_part_may_span_chunks() {
 
 #[test]
 fn rows_stay_where_they_are_after_a_failure() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     push(&mut kept, (0..4).map(number));
     let refused = kept.take(3, |_| Err(SinkError::Foreign("no".into())));
     assert!(matches!(refused, Err(Error::Foreign(_))));
@@ -100,7 +100,7 @@ fn rows_stay_where_they_are_after_a_failure() {
 
 #[test]
 fn rows_that_were_counted_are_dropped_before_columns() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     push(&mut kept, (0..5).map(number));
     assert_eq!(kept.count_taken(2), 0..2);
     assert_eq!(kept.count_taken(1), 2..3);
@@ -114,13 +114,13 @@ fn rows_that_were_counted_are_dropped_before_columns() {
 
 #[test]
 fn columns_of_no_rows_are_an_empty_batch() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     assert_eq!(kept.take_columns(&mut sink()).unwrap().num_rows(), 0);
 }
 
 #[test]
 fn rows_are_lost_if_a_value_does_not_fit_its_column() {
-    let mut kept = KeptRows::default();
+    let mut kept = ReceivedRows::default();
     push(&mut kept, [number(1), vec![1, 2], number(3)]);
     assert!(matches!(kept.take_columns(&mut sink()), Err(Error::Decode(_))));
     assert!(kept.is_lost());

@@ -20,7 +20,7 @@ _ASYNCIO = Path(asyncio.__file__).parent
 _MOST_FRAMES = 64
 
 
-class Sight(NamedTuple):
+class LoopSample(NamedTuple):
     """A loop's stack and task, and the thread that probably holds the interpreter."""
 
     frames: tuple[Frame, ...]
@@ -30,7 +30,7 @@ class Sight(NamedTuple):
     holder: Holder | None
 
 
-def ground_of_task() -> CodeType | None:
+def stack_base() -> CodeType | None:
     """The code that called the running task's coroutine: the loop's, or uvloop's caller.
 
     None outside of a task, and where its coroutine has no frame.
@@ -40,18 +40,20 @@ def ground_of_task() -> CodeType | None:
     return None if frame is None or frame.f_back is None else frame.f_back.f_code
 
 
-def look_at(loop: asyncio.AbstractEventLoop, thread_ident: int, ground: CodeType | None) -> Sight:
+def sample_of(
+    loop: asyncio.AbstractEventLoop, thread_ident: int, base: CodeType | None
+) -> LoopSample:
     """Look at a loop that runs in another thread. It is short: the interpreter is held.
 
-    A stack that ends at the ground shows no frame: native code of the loop runs, no Python.
+    A stack that ends at the base shows no frame: native code of the loop runs, no Python.
     """
     stacks = sys._current_frames()  # noqa: SLF001 - the documented way to another thread's stack
     frame = stacks.get(thread_ident)
-    if frame is not None and frame.f_code is ground:
+    if frame is not None and frame.f_code is base:
         frame = None
     # A task of a loop in another thread is found by naming the loop.
     task = asyncio.current_task(loop)
-    return Sight(
+    return LoopSample(
         frames=_frames(frame),
         task=None if task is None else task.get_name(),
         coroutine=None if task is None else _coroutine_name(task),
@@ -64,7 +66,7 @@ def find_holder(native_id: int | None) -> Holder | None:
     """The thread of Python that has this native id, as it is now; None if there is none."""
     for thread in threading.enumerate():
         if native_id is not None and thread.native_id == native_id:
-            stacks = sys._current_frames()  # noqa: SLF001 - see look_at
+            stacks = sys._current_frames()  # noqa: SLF001 - see sample_of
             return Holder(thread.name, _frames(stacks.get(thread.ident or 0)))
     return None
 

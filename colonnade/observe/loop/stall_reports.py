@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._core.watch import LoopWatch, Report
-    from colonnade.observe.loop.stack_samples import Sight
+    from colonnade.observe.loop.stack_samples import LoopSample
     from colonnade.observe.loop.stall import Cause
 
 # Where a monitor logs nothing, a callback that fails is told nevertheless.
@@ -95,16 +95,18 @@ def _told(tell: Callable[..., object], *arguments: Any) -> None:
 
 def _stall(report: Report) -> Stall:
     cause, duration, ended, evidence, stacks = report
-    sights = [(at, waited, cast("Sight", seen)) for at, waited, seen in stacks]
-    holders = [sight.holder for _, _, sight in sights if sight.holder and cause == "gil"]
+    samples = [(at, waited, cast("LoopSample", seen)) for at, waited, seen in stacks]
+    holders = [sample.holder for _, _, sample in samples if sample.holder and cause == "gil"]
     return Stall(
         cause=cast("Cause", cause),
         duration=duration,
         started=datetime.now(UTC) - timedelta(seconds=duration + ended),
         stacks=tuple(
-            StackSample(at, waited, sight.frames, sight.task, sight.coroutine, sight.task_created)
-            for at, waited, sight in sights
-            if sight.frames
+            StackSample(
+                at, waited, sample.frames, sample.task, sample.coroutine, sample.task_created
+            )
+            for at, waited, sample in samples
+            if sample.frames
         ),
         holder=holders[0] if holders else None,
         evidence=evidence,

@@ -13,7 +13,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe.loop.stack_samples import Sight, find_holder, ground_of_task, look_at
+from colonnade.observe.loop.stack_samples import LoopSample, find_holder, sample_of, stack_base
 from colonnade.observe.loop.stall_reports import StallReports
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class WatchedLoop:
 
         self.loop = asyncio.get_running_loop()
         self._thread_ident = threading.get_ident()
-        self._ground = ground_of_task()
+        self._stack_base = stack_base()
         self._watch: LoopWatch | None = watch.LoopWatch(
-            interval, threshold, sys.getswitchinterval(), self._see
+            interval, threshold, sys.getswitchinterval(), self._sample
         )
         self._collector: Callable[[str, dict[str, int]], None] | None = self._watch.collector
         self._reports: StallReports | None = None
@@ -163,7 +163,7 @@ class WatchedLoop:
             self._timed = (selector, timed)
             vars(selector)["select"] = timed
 
-    def _see(self, is_over: bool, holder_native_id: int | None) -> Sight | bool | None:
+    def _sample(self, is_over: bool, holder_native_id: int | None) -> LoopSample | bool | None:
         """Look at the stalled loop, in the watchdog's thread.
 
         None means that the loop does not run, False that it never will again.
@@ -174,8 +174,8 @@ class WatchedLoop:
             return None
         holder = find_holder(holder_native_id)
         if is_over:
-            return Sight((), None, None, None, holder)
-        return look_at(self.loop, self._thread_ident, self._ground)._replace(holder=holder)
+            return LoopSample((), None, None, None, holder)
+        return sample_of(self.loop, self._thread_ident, self._stack_base)._replace(holder=holder)
 
 
 def _remove_timed(selector: selectors.BaseSelector, timed: TimedSelect) -> None:

@@ -1,11 +1,11 @@
-//! Stalls that the watchdog and the photographer look at, from the first suspicion to the report.
+//! Stalls that the watchdog and the sampler look at, from the first suspicion to the report.
 
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cause::Cause;
-use crate::pulse::{LateAnswer, Ping};
+use crate::pings::{LateAnswer, Ping};
 use crate::watch::{Settings, Watch};
 use crate::watchdog::{Stack, Stall};
 

@@ -24,11 +24,11 @@ mod histogram;
 #[cfg(target_os = "linux")]
 mod pauses;
 #[cfg(target_os = "linux")]
-mod photographer;
-#[cfg(target_os = "linux")]
-mod pulse;
+mod pings;
 #[cfg(target_os = "linux")]
 mod selects;
+#[cfg(target_os = "linux")]
+mod stack_sampler;
 mod stopwatch;
 #[cfg(target_os = "linux")]
 mod thread_clock;
@@ -45,9 +45,9 @@ pub use decoding::note_decoding;
 #[cfg(target_os = "linux")]
 pub use histogram::DurationHistogram;
 #[cfg(target_os = "linux")]
-pub use photographer::{Interpreter, Look, Sight};
+pub use pings::Totals;
 #[cfg(target_os = "linux")]
-pub use pulse::Totals;
+pub use stack_sampler::{Interpreter, Look, StackSample};
 pub use stopwatch::{Stopwatch, Timing};
 #[cfg(target_os = "linux")]
 pub use watch::{Settings, Watch};

@@ -10,7 +10,7 @@ use crate::cause::Cause;
 use crate::decoding::Decoding;
 use crate::eventfd::EventFd;
 use crate::pauses::Pauses;
-use crate::pulse::{Counters, LateAnswer, Ping, Pulse, Totals};
+use crate::pings::{Counters, LateAnswer, Ping, Pings, Totals};
 use crate::selects::Selects;
 use crate::thread_clock::{ThreadClock, ThreadTimes, running_of_process};
 
@@ -54,7 +54,7 @@ pub struct Watch {
 
 #[derive(Default)]
 struct Shared {
-    pulse: Pulse,
+    pings: Pings,
     stalls: [(u64, Duration); Cause::ALL.len()],
     is_stopped: bool,
 }
@@ -107,13 +107,13 @@ impl Watch {
         self.wake.acknowledge();
         let now = Instant::now();
         let mut shared = self.lock();
-        let Some((ping, lag)) = shared.pulse.answer(now, self.settings.interval) else { return };
+        let Some((ping, lag)) = shared.pings.answer(now, self.settings.interval) else { return };
         if lag < self.settings.suspicion() {
             return;
         }
         let since = self.selects.busy_since(ping.due);
         let after = self.counters();
-        shared.pulse.was_late(&ping, now, since, &after);
+        shared.pings.was_late(&ping, now, since, &after);
         drop(shared);
         self.changed.notify_all();
     }
@@ -160,18 +160,18 @@ impl Watch {
         let now = self.clock.read();
         let thread = now.since(&self.times_at_start);
         let shared = self.lock();
-        let pulse = &shared.pulse;
-        let (stalled, asleep) = pulse.stalled(Instant::now(), &now, self.settings.threshold);
+        let pings = &shared.pings;
+        let (stalled, asleep) = pings.stalled(Instant::now(), &now, self.settings.threshold);
         Totals {
             wall: self.began.elapsed(),
             idle: self.selects.idle(),
             running: thread.running,
             queued: thread.queued,
-            asleep: pulse.asleep + asleep,
+            asleep: pings.asleep + asleep,
             stalled,
-            beats: pulse.beats,
-            lag_total: pulse.lag_total,
-            lag: pulse.lag.clone(),
+            beats: pings.beats,
+            lag_total: pings.lag_total,
+            lag: pings.lag.clone(),
             collecting: self.pauses.total(),
             pauses: self.pauses.lengths(),
             stalls: shared.stalls,
@@ -195,7 +195,7 @@ impl Watch {
     /// Sends a ping that was due before the process was stopped for the time `stopped`.
     pub(crate) fn ping(&self, stopped: Duration) {
         let before = self.counters();
-        self.lock().pulse.ping(Instant::now(), stopped, before);
+        self.lock().pings.ping(Instant::now(), stopped, before);
         self.wake.wake();
     }
 
@@ -206,12 +206,12 @@ impl Watch {
 
     /// Leaves out the ping of a loop at rest.
     pub(crate) fn rest(&self) {
-        self.lock().pulse.rest();
+        self.lock().pings.rest();
     }
 
     /// Withdraws the ping: the loop does not run, so it cannot be late.
     pub(crate) fn withdraw(&self, number: u64) {
-        self.lock().pulse.withdraw(number);
+        self.lock().pings.withdraw(number);
     }
 
     /// Waits until `moment`, a late answer or the end. Also returns how much later than `moment`
@@ -224,12 +224,12 @@ impl Watch {
             if shared.is_stopped {
                 return (Found::Stopped, lateness);
             }
-            if let Some(late) = shared.pulse.late.take() {
+            if let Some(late) = shared.pings.late.take() {
                 return (Found::Late(late), lateness);
             }
             let left = moment.saturating_duration_since(now);
             if left.is_zero() {
-                let found = shared.pulse.waiting.map_or(Found::Answered, Found::Waiting);
+                let found = shared.pings.waiting.map_or(Found::Answered, Found::Waiting);
                 return (found, lateness);
             }
             shared =
@@ -239,7 +239,7 @@ impl Watch {
 
     /// Whether a ping still waits for its answer.
     pub(crate) fn waits(&self, number: u64) -> bool {
-        self.lock().pulse.waiting.is_some_and(|ping| ping.number == number)
+        self.lock().pings.waiting.is_some_and(|ping| ping.number == number)
     }
 
     fn counters(&self) -> Counters {
@@ -275,7 +275,7 @@ mod tests {
         watch.beat();
         assert!(watch.is_stopped());
         drop(held);
-        assert!(watch.lock().pulse.waiting.is_some());
+        assert!(watch.lock().pings.waiting.is_some());
     }
 
     #[test]

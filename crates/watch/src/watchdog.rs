@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::cases::Cases;
 use crate::cause::{Cause, Evidence};
-use crate::photographer::{Interpreter, Photographer};
-use crate::pulse::{LateAnswer, Ping};
+use crate::pings::{LateAnswer, Ping};
+use crate::stack_sampler::{Interpreter, StackSampler};
 use crate::watch::{Found, Watch};
 use crate::watchdog::rest::{OwnWaits, Rest};
 
@@ -62,10 +62,9 @@ impl Watch {
         let (stalls, unread) = sync_channel(MOST_UNREAD);
         let (looks, asked) = channel();
         let cases = Arc::new(Cases::new(stalls));
-        let photographer =
-            Photographer { watch: Arc::clone(self), cases: Arc::clone(&cases), interpreter, asked };
-        let taking =
-            Builder::new().name("loop-stacks".to_owned()).spawn(move || photographer.run())?;
+        let sampler =
+            StackSampler { watch: Arc::clone(self), cases: Arc::clone(&cases), interpreter, asked };
+        let taking = Builder::new().name("loop-stacks".to_owned()).spawn(move || sampler.run())?;
         let next = Instant::now() + self.settings.interval;
         let mut watchdog = Watchdog { watch: Arc::clone(self), cases, looks, next, case: None };
         let thread = Builder::new().name("loop-watchdog".to_owned()).spawn(move || {
@@ -132,7 +131,7 @@ impl<S> Watchdog<S> {
         let is_due = looks_due.get(looks).is_some_and(|due| waited >= *due);
         if is_due {
             self.cases.open(ping, now);
-            // The photographer ends when the interpreter does, and then no stack can be had.
+            // The sampler ends when the interpreter does, and then no stack can be had.
             let _ = self.looks.send(ping.number);
         }
         self.case = Some((ping.number, looks + usize::from(is_due), stopped_before + stopped));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use colonnade_watch::{Cause, Interpreter, Look, Settings, Sight, Stall, Stalls, Watch};
+use colonnade_watch::{Cause, Interpreter, Look, Settings, StackSample, Stall, Stalls, Watch};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
@@ -299,20 +299,20 @@ struct Attached {
 impl Interpreter for Attached {
     type Stack = Py<PyAny>;
 
-    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> Sight<Py<PyAny>> {
-        let sight = Python::try_attach(|py| {
+    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> StackSample<Py<PyAny>> {
+        let sample = Python::try_attach(|py| {
             let Look { is_over, holder } = look();
             match self.see.call1(py, (is_over, holder)) {
-                Ok(seen) if seen.is_none(py) => Sight::NotRunning,
-                Ok(seen) if seen.bind(py).is_instance_of::<PyBool>() => Sight::Gone,
-                Ok(seen) => Sight::Taken(seen),
+                Ok(seen) if seen.is_none(py) => StackSample::NotRunning,
+                Ok(seen) if seen.bind(py).is_instance_of::<PyBool>() => StackSample::Gone,
+                Ok(seen) => StackSample::Taken(seen),
                 Err(error) => {
                     error.write_unraisable(py, Some(self.see.bind(py)));
-                    Sight::Nothing
+                    StackSample::Nothing
                 }
             }
         });
-        sight.unwrap_or(Sight::Gone)
+        sample.unwrap_or(StackSample::Gone)
     }
 }
 

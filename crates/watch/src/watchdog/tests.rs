@@ -2,7 +2,7 @@ use std::sync::Mutex;
 use std::thread::sleep;
 
 use super::*;
-use crate::photographer::{Look, Sight};
+use crate::stack_sampler::{Look, StackSample};
 use crate::thread_clock::ThreadClock;
 use crate::watch::Settings;
 
@@ -22,16 +22,16 @@ struct Locked {
 impl Interpreter for Locked {
     type Stack = u32;
 
-    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> Sight<u32> {
+    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> StackSample<u32> {
         let _held = self.lock.lock().unwrap();
         if !self.runs {
-            return Sight::NotRunning;
+            return StackSample::NotRunning;
         }
         if look().is_over {
-            return Sight::Nothing;
+            return StackSample::Nothing;
         }
         self.taken += 1;
-        Sight::Taken(self.taken)
+        StackSample::Taken(self.taken)
     }
 }
 

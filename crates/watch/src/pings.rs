@@ -43,7 +43,7 @@ pub(crate) struct LateAnswer {
 
 /// The state of a loop's answers.
 #[derive(Default)]
-pub(crate) struct Pulse {
+pub(crate) struct Pings {
     pings: u64,
     times_at_ping: Option<ThreadTimes>,
     last_lag: Duration,

@@ -9,7 +9,7 @@ use crate::cases::Cases;
 use crate::thread_clock::{ThreadClock, running_by_thread};
 use crate::watch::Watch;
 
-/// The interpreter, as the photographer sees it.
+/// The interpreter, as the sampler sees it.
 pub trait Interpreter: Send + 'static {
     /// The stack of the loop's thread, and what belongs to it.
     type Stack: Send;
@@ -30,7 +30,7 @@ pub struct Look {
 
 /// The outcome of taking a stack.
 #[derive(Debug)]
-pub enum Sight<S> {
+pub enum StackSample<S> {
     /// The stack.
     Taken(S),
     /// There was nothing to see.
@@ -42,14 +42,14 @@ pub enum Sight<S> {
 }
 
 /// Takes a stack for each number of a ping that it is asked for.
-pub(crate) struct Photographer<I: Interpreter> {
+pub(crate) struct StackSampler<I: Interpreter> {
     pub(crate) watch: Arc<Watch>,
     pub(crate) cases: Arc<Cases<I::Stack>>,
     pub(crate) interpreter: I,
     pub(crate) asked: Receiver<u64>,
 }
 
-impl<I: Interpreter> Photographer<I> {
+impl<I: Interpreter> StackSampler<I> {
     /// Runs until the watchdog or the interpreter ends.
     pub(crate) fn run(mut self) {
         let own_tid = ThreadClock::of_this_thread().map_or(0, |clock| clock.tid());
@@ -59,21 +59,21 @@ impl<I: Interpreter> Photographer<I> {
             let before = running_by_thread();
             let mut waited = Duration::ZERO;
             let watch = &self.watch;
-            let sight = self.interpreter.take_stack(&mut || {
+            let sample = self.interpreter.take_stack(&mut || {
                 waited = asked.elapsed();
                 let holder = busiest(&before, &running_by_thread(), &not_holders);
                 Look { is_over: !watch.waits(number), holder }
             });
-            match sight {
-                Sight::Taken(stack) => {
+            match sample {
+                StackSample::Taken(stack) => {
                     self.cases.add(&self.watch, number, asked, waited, Some(stack));
                 }
-                Sight::Nothing => self.cases.add(&self.watch, number, asked, waited, None),
-                Sight::NotRunning => {
+                StackSample::Nothing => self.cases.add(&self.watch, number, asked, waited, None),
+                StackSample::NotRunning => {
                     self.cases.drop_case(number);
                     self.watch.withdraw(number);
                 }
-                Sight::Gone => {
+                StackSample::Gone => {
                     self.cases.drop_case(number);
                     self.watch.stop();
                     return;

@@ -377,7 +377,7 @@ class QueryTiming:
     is_cached: Final[bool]
 
 @disjoint_base
-class Pump:
+class TransportBase:
     link: Transport | None
     recovery: Task[None] | None
     is_paused: bool

@@ -99,12 +99,12 @@ class Bell:
 
 
 class Transport(  # pyright: ignore[reportIncompatibleMethodOverride]
-    _core.Pump, asyncio.BufferedProtocol
+    _core.TransportBase, asyncio.BufferedProtocol
 ):
-    """One socket of a running loop, pumping bytes between the server and a session.
+    """One socket of a running loop, which moves bytes between the server and a session.
 
-    `Pump` begins and sends queries, reads, and hands the event to the `waiter` where a read ends an
-    exchange; `attend` sees to every other read.
+    `TransportBase` begins and sends queries, reads, and hands the event to the `waiter` where a
+    read ends an exchange; `attend` sees to every other read.
     """
 
     def __init__(  # pyright: ignore[reportInconsistentConstructor]

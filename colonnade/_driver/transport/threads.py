@@ -171,7 +171,7 @@ class Bell:
 
 
 class Transport:
-    """One blocking socket, pumping bytes between the server and a session."""
+    """One blocking socket, which moves bytes between the server and a session."""
 
     rolls_back = False
     """Whether a transaction ends with an abandoned exchange: never, as no recovery goes on."""

@@ -76,7 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     module.add_class::<observe::pause_timer::PauseTimer>()?;
     module.add_class::<types::pg_type::PgType>()?;
-    module.add_class::<session::pump::Pump>()?;
+    module.add_class::<session::transport_base::TransportBase>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;

@@ -7,10 +7,10 @@ mod copy;
 mod events;
 mod many;
 mod portal;
-pub(crate) mod pump;
 mod query;
 pub(crate) mod sink;
 pub(crate) mod statement;
+pub(crate) mod transport_base;
 mod types;
 
 use std::sync::atomic::{AtomicBool, Ordering};

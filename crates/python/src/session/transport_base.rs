@@ -24,9 +24,9 @@ struct View {
 /// exchange; `resume()`, which resumes reading after a pause; and `within(limit, answer)`, a
 /// coroutine that waits for an answer with a time limit.
 #[pyclass(subclass, module = "colonnade._core")]
-pub(crate) struct Pump {
+pub(crate) struct TransportBase {
     session: Py<Session>,
-    /// The loop in which the pump was made.
+    /// The loop in which it was made.
     #[pyo3(get, name = "loop")]
     own_loop: Py<PyAny>,
     /// asyncio's transport while there is one.
@@ -48,7 +48,7 @@ pub(crate) struct Pump {
 }
 
 #[pymethods]
-impl Pump {
+impl TransportBase {
     #[new]
     #[pyo3(signature = (session, *_args, **_keywords))]
     fn new(
@@ -127,7 +127,7 @@ impl Pump {
         Ok(())
     }
 
-    /// Whether no abandoned exchange is under way, and the pump's own loop runs.
+    /// Whether no abandoned exchange is under way, and the transport's own loop runs.
     #[getter]
     fn is_settled(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.recovery.is_none() && running_loop(py)?.is(&self.own_loop))

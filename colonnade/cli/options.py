@@ -11,7 +11,7 @@ import click
 
 from colonnade import InterfaceError, formats
 from colonnade.cli.failures import CommandError, missing_library
-from colonnade.cli.outlet import STDOUT, is_terminal
+from colonnade.cli.output import STDOUT, is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from colonnade.cli.json_parts import with_json_of_parts
 from colonnade.cli.transfer import EnoughRowsError, Limits, Transfer
 
 if TYPE_CHECKING:
-    from colonnade.cli.outlet import Outlet
+    from colonnade.cli.output import OutputFiles
     from colonnade.cli.statement import Prepared
     from colonnade.cli.transfer import Progress
     from colonnade.types import Infinity
@@ -31,7 +31,7 @@ class ResultOptions:
 
 def write_result(
     prepared: Prepared,
-    outlet: Outlet,
+    output_files: OutputFiles,
     options: ResultOptions,
     progress: Progress | None = None,
 ) -> Transfer:
@@ -45,18 +45,18 @@ def write_result(
     if form.fetched == "json":
         prepared = with_json_of_parts(prepared)
     encoding = form.encode(prepared.attributes, options.settings)
-    transfer = Transfer(outlet, encoding.writer, options.limits, progress)
+    transfer = Transfer(output_files, encoding.writer, options.limits, progress)
     try:
         _stream(prepared, options, encoding, transfer)
     except EnoughRowsError:
         pass
     except BaseException:
-        outlet.discard()
+        output_files.discard()
         raise
     try:
         transfer.finish()
     finally:
-        outlet.discard()
+        output_files.discard()
     return transfer
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from colonnade.cli.outlet import Outlet, OutputFile
+    from colonnade.cli.output import OutputFile, OutputFiles
     from colonnade.formats import Writer
 
     #: Called with the numbers of rows and bytes so far.
@@ -38,12 +38,12 @@ class Transfer:
 
     def __init__(
         self,
-        outlet: Outlet,
+        output_files: OutputFiles,
         make_writer: Callable[[OutputFile, Any], Writer],
         limits: Limits,
         progress: Progress | None = None,
     ) -> None:
-        self._outlet = outlet
+        self._output_files = output_files
         self._make_writer = make_writer
         self._limits = limits
         self._progress = progress
@@ -107,6 +107,6 @@ class Transfer:
         return max(count, 0 if self._file_rows else 1)
 
     def _begin_file(self, unit: Any) -> None:
-        self._file = self._outlet.next_file()
+        self._file = self._output_files.next_file()
         self._file_rows = 0
         self._writer = self._make_writer(self._file, unit)

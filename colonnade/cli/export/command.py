@@ -22,7 +22,7 @@ from colonnade.cli.options import (
     query_options,
     result_options,
 )
-from colonnade.cli.outlet import STDOUT, Outlet, is_terminal, older_parts
+from colonnade.cli.output import STDOUT, OutputFiles, is_terminal, older_parts
 from colonnade.cli.progress import rows_progress
 from colonnade.cli.result import ResultOptions, write_result
 from colonnade.cli.statement import Prepared, Query, as_query, given_query
@@ -168,9 +168,9 @@ def _prepared(connection: Any, asked: Query) -> Prepared:
 def _written(
     prepared: Prepared, files: WholeFiles, output: Path, settings: ResultOptions, *, quiet: bool
 ) -> Transfer:
-    outlet = Outlet(files, output, numbered=settings.limits.are_parts)
+    output_files = OutputFiles(files, output, numbered=settings.limits.are_parts)
     with rows_progress("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
-        return write_result(prepared, outlet, settings, progress)
+        return write_result(prepared, output_files, settings, progress)
 
 
 def _where(files: WholeFiles, output: Path, limits: Limits) -> str:

@@ -13,7 +13,7 @@ from colonnade import formats
 from colonnade.cli.amounts import count, duration, size
 from colonnade.cli.failures import CommandError, failures_told, say
 from colonnade.cli.options import chosen_format, format_settings
-from colonnade.cli.outlet import STDOUT
+from colonnade.cli.output import STDOUT
 from colonnade.cli.progress import rows_progress
 from colonnade.cli.statement import Prepared, Query, as_query
 from colonnade.datasets.files import Limits

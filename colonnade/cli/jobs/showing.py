@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from colonnade.cli.options import TABLE, format_option, output_format
-from colonnade.cli.outlet import STDOUT
+from colonnade.cli.output import STDOUT
 from colonnade.cli.query.rows import show_rows, write_rows
 from colonnade.cli.query.table import show_cells
 from colonnade.cli.result import ResultOptions

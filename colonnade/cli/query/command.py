@@ -21,7 +21,7 @@ from colonnade.cli.options import (
     query_options,
     result_options,
 )
-from colonnade.cli.outlet import STDOUT
+from colonnade.cli.output import STDOUT
 from colonnade.cli.query.rows import Done, show_rows, write_rows
 from colonnade.cli.result import ResultOptions
 from colonnade.cli.statement import Prepared, given_query

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from colonnade.cli.amounts import count as counted
 from colonnade.cli.failures import CommandError
 from colonnade.cli.files import WholeFiles
-from colonnade.cli.outlet import Outlet
+from colonnade.cli.output import OutputFiles
 from colonnade.cli.query.table import show
 from colonnade.cli.result import write_result
 from colonnade.cli.statement import Prepared, Query
@@ -75,7 +75,7 @@ def write_rows(prepared: Prepared, output: Path, options: ResultOptions) -> Done
     """Write the rows to a file or to standard output."""
     prepared.ask_planner()
     with WholeFiles() as files:
-        outlet = Outlet(files, output)
-        transfer = write_result(prepared, outlet, options)
+        output_files = OutputFiles(files, output)
+        transfer = write_result(prepared, output_files, options)
     told = counted(transfer.rows, "row")
     return Done(told, transfer.rows, prepared.connection.last_timing)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from colonnade._words.type_facts import NUMBERS
-from colonnade.cli.outlet import OutputFile
+from colonnade.cli.output import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -46,7 +46,7 @@ class Beat(Running):
         self._template = checked_path(path)
         check_between("interval", interval, _SHORTEST_INTERVAL, _LONGEST_INTERVAL, "seconds")
         self.interval = float(interval)
-        self._outlet: Outlet | None = None
+        self._writer: BeatWriter | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._pid = 0
@@ -74,16 +74,16 @@ class Beat(Running):
             raise RuntimeError("this beat has started already: stop() ends it")
         # The rest of a loop that was closed, or of the parent of this process.
         self._drop()
-        outlet = open_outlet(self.path)
+        writer = open_writer(self.path)
         try:
-            outlet.beat()
+            writer.beat()
         except BaseException:
-            outlet.close()
+            writer.close()
             raise
         if _PID in self._template:
             # Where each process has a file of its own, nobody takes over those of the dead.
             remove_ended(self.path)
-        self._outlet, self._loop, self._pid = outlet, loop, os.getpid()
+        self._writer, self._loop, self._pid = writer, loop, os.getpid()
         self._has_failed = False
         self._last_ns = time.monotonic_ns()
         self._timer = loop.call_later(self.interval, self._beat)
@@ -95,8 +95,8 @@ class Beat(Running):
         """
         if self._timer is not None:
             self._timer.cancel()
-        if self._outlet is not None and self._pid == os.getpid():
-            self._outlet.close()
+        if self._writer is not None and self._pid == os.getpid():
+            self._writer.close()
         self._drop()
 
     @property
@@ -125,12 +125,12 @@ class Beat(Running):
         return self.age <= max_age
 
     def _beat(self) -> None:
-        if self._outlet is None or self._loop is None:
+        if self._writer is None or self._loop is None:
             return
         self._timer = self._loop.call_later(self.interval, self._beat)
         self._last_ns = time.monotonic_ns()
         try:
-            self._outlet.beat()
+            self._writer.beat()
         except OSError as error:
             if not self._has_failed:
                 _log.warning("the beat cannot be written, so the process seems dead: %s", error)
@@ -139,7 +139,7 @@ class Beat(Running):
             self._has_failed = False
 
     def _drop(self) -> None:
-        self._outlet = self._loop = self._timer = self._last_ns = None
+        self._writer = self._loop = self._timer = self._last_ns = None
 
     def __repr__(self) -> str:
         state = f"{self.age:.1f} s old" if self.is_beating else "not started"

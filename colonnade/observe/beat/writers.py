@@ -27,7 +27,7 @@ _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _TRIES_MOST = 10
 
 
-class Outlet(Protocol):
+class BeatWriter(Protocol):
     """Takes the beats of one process."""
 
     def beat(self) -> None:
@@ -37,18 +37,18 @@ class Outlet(Protocol):
         """End the beats; a file is removed."""
 
     def forget(self) -> None:
-        """In a forked child: leave the outlet to the parent."""
+        """In a forked child: leave the file to the parent."""
 
 
-def open_outlet(name: str) -> Outlet:
+def open_writer(name: str) -> BeatWriter:
     """Open the pipe or the file of this name, which is created if it does not exist.
 
     Raises OSError if beats cannot be written there.
     """
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISFIFO(Path(name).lstat().st_mode):
-            return _PipeOutlet(name)
-    return _FileOutlet(name)
+            return _PipeWriter(name)
+    return _FileWriter(name)
 
 
 def remove_ended(name: str) -> None:
@@ -66,14 +66,14 @@ def remove_ended(name: str) -> None:
                 Path(old).unlink()
 
 
-class _FileOutlet:
+class _FileWriter:
     """A file with one record, locked for as long as the process lives."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._boot = boot_id()
         self._descriptor, self._is_locked = _opened(name)
-        _opened_outlets.add(self)
+        _opened_writers.add(self)
 
     def beat(self) -> None:
         if not _is_in_place(self._descriptor, self._name):
@@ -102,7 +102,7 @@ class _FileOutlet:
             self.forget()
 
 
-class _PipeOutlet:
+class _PipeWriter:
     """A named pipe: each beat is a line, and is lost if nobody reads."""
 
     def __init__(self, name: str) -> None:
@@ -110,7 +110,7 @@ class _PipeOutlet:
         self._boot = boot_id()
         self._descriptor: int | None = None
         self._open()
-        _opened_outlets.add(self)
+        _opened_writers.add(self)
 
     def beat(self) -> None:
         if self._descriptor is None:
@@ -152,7 +152,7 @@ class _PipeOutlet:
         self._descriptor = descriptor
 
 
-_opened_outlets: weakref.WeakSet[_FileOutlet | _PipeOutlet] = weakref.WeakSet()
+_opened_writers: weakref.WeakSet[_FileWriter | _PipeWriter] = weakref.WeakSet()
 
 
 def _opened(name: str) -> tuple[int, bool]:
@@ -224,8 +224,8 @@ def _refusal(number: int, said: str, name: str) -> OSError:
 
 
 def _forget_all() -> None:
-    for outlet in list(_opened_outlets):
-        outlet.forget()
+    for writer in list(_opened_writers):
+        writer.forget()
 
 
 # A forked child that kept the file open would keep its lock after the death of the parent, and

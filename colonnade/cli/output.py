@@ -1,4 +1,4 @@
-"""Destinations for output bytes: temporary files, standard output, devices and pipes."""
+"""The files that a command writes: temporary files, standard output, devices and pipes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class OutputFile(io.RawIOBase):
             raise
 
 
-class Outlet:
+class OutputFiles:
     """Opens the output files of a result, one after another."""
 
     def __init__(self, files: WholeFiles, place: Path, *, numbered: bool = False) -> None:

@@ -39,7 +39,7 @@ class PartitionField(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Source:
+class PlannedQuery:
     """The data that all partitions of a plan share."""
 
     dsn: str = dataclasses.field(repr=False)
@@ -79,7 +79,7 @@ class Partition:
     neither. Each read opens a new connection.
     """
 
-    source: Source = dataclasses.field(repr=False)
+    source: PlannedQuery = dataclasses.field(repr=False)
     number: int
     """Its number among the partitions, from 0."""
     where: str

@@ -11,8 +11,8 @@ from colonnade._words.arguments import check_count, check_switch
 from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
 from colonnade.parallel.calls import TELL_AGAIN_SECONDS, Call, Stopped
-from colonnade.parallel.planning import Request
-from colonnade.parallel.plans import Plan
+from colonnade.parallel.plan_request import Request
+from colonnade.parallel.snapshot_plan import Plan
 
 if TYPE_CHECKING:
     from colonnade import sync

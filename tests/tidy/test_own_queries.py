@@ -46,7 +46,7 @@ THEIRS: dict[str, dict[str, set[str]]] = {
         "parallel/cuts.py": {"fetch_columns sql"},
         "parallel/dask.py": {"fetch_columns partition.sql"},
         "parallel/partition.py": {"fetch_columns self.sql"},
-        "parallel/planning.py": {
+        "parallel/plan_request.py": {
             "fetch_columns f'SELECT * FROM {source.relation} LIMIT 0'",
             "prepare f'SELECT * FROM {source.relation}'",
         },

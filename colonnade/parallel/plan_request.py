@@ -1,4 +1,4 @@
-"""The partitioning of a table or query."""
+"""The arguments of a plan, checked, and the partitioning of a table or query by them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from colonnade.parallel.cuts import (
     range_literals,
     sampled,
 )
-from colonnade.parallel.partition import Partition, PartitionField, Source
-from colonnade.parallel.plans import Plan, Planned, close
+from colonnade.parallel.partition import Partition, PartitionField, PlannedQuery
+from colonnade.parallel.snapshot_plan import Plan, Planned, close
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +88,7 @@ class Request:
             raise InterfaceValueError(msg)
         relation = table_or_query if is_named else derived(table_or_query)
         options = dict(connect_options or {})
-        self.source = Source(dsn, options, relation, tuple(args), None, schema, infinity, ())
+        self.source = PlannedQuery(dsn, options, relation, tuple(args), None, schema, infinity, ())
         self._cutting = _Cutting(is_named, parts, partition_by, cuts)
         self._snapshot = snapshot
 
@@ -129,7 +129,7 @@ class _Cutting:
     cuts: Cuts
 
     def conditions(
-        self, connection: sync.Connection, source: Source
+        self, connection: sync.Connection, source: PlannedQuery
     ) -> tuple[list[str], int | None]:
         """The conditions of the parts, and the number of all rows if they were counted."""
         relation, parts, rows = source.relation, self.parts, None
@@ -148,7 +148,7 @@ class _Cutting:
 
 
 def _planned(
-    connection: sync.Connection, source: Source, cutting: _Cutting, snapshot: Snapshot
+    connection: sync.Connection, source: PlannedQuery, cutting: _Cutting, snapshot: Snapshot
 ) -> Planned:
     if snapshot is None:
         made = _made(connection, source, cutting)
@@ -180,7 +180,7 @@ def _exported(connection: sync.Connection) -> str:
 
 
 def _made(
-    connection: sync.Connection, source: Source, cutting: _Cutting
+    connection: sync.Connection, source: PlannedQuery, cutting: _Cutting
 ) -> Callable[[sync.Connection | None], Planned]:
     # After this read, the table's rows keep their positions until the transaction ends.
     empty = connection.fetch_columns(

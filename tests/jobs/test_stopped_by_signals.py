@@ -9,7 +9,7 @@ PROGRAM = """
 import signal
 from colonnade.jobs._tasks.threads import Signal
 
-stop, bell = Signal(), Signal()
+stop, told = Signal(), Signal()
 times = 0
 
 def handler(*_):
@@ -19,15 +19,15 @@ def handler(*_):
 
 signal.signal(signal.SIGALRM, handler)
 signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-with stop.rings(bell):
+with stop.sets(told):
     while times < 300:
         stop.set()
 signal.setitimer(signal.ITIMER_REAL, 0)
 stop.wait(None)
-bell.wait(None)
+told.wait(None)
 stop.clear()
 stop.wait(0.001)
-print(stop.is_set(), bell.is_set())
+print(stop.is_set(), told.is_set())
 """
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade._driver.notifications.notification import Notification, NotificationGap
 from colonnade._driver.notifications.rules import checked_channels
-from colonnade._driver.transport.asyncio import Bell, deadline
+from colonnade._driver.transport.asyncio import MessageSignal, deadline
 from colonnade._words.arguments import check_count, checked_timeout
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 
@@ -42,14 +42,14 @@ class _Overflow:
 class Mailbox:
     """A queue for one reader, which drops items when it is full and records that it did."""
 
-    def __init__(self, size: int, bell: Bell) -> None:
+    def __init__(self, size: int, signal: MessageSignal) -> None:
         check_count("queue_size", size)
         self._size = size
         self._items: deque[Notification | NotificationGap | _Overflow] = deque()
         self._note_count = 0
         self._end: Exception | None = None
         self._is_closed = False
-        self._bell = bell
+        self._signal = signal
 
     def __len__(self) -> int:
         return self._note_count
@@ -70,22 +70,22 @@ class Mailbox:
             overflow = self._items[-1]
             if isinstance(overflow, _Overflow):
                 overflow.lost += 1
-        self._bell.ring()
+        self._signal.notify()
 
     def put_gap(self, gap: NotificationGap) -> None:
         """Append a gap."""
         self._items.append(gap)
-        self._bell.ring()
+        self._signal.notify()
 
     def end(self, error: Exception) -> None:
         """Raise this error in the reader after the queue's items."""
         self._end = error
-        self._bell.ring()
+        self._signal.notify()
 
     def close(self) -> None:
         """End the reader's loop after the queue's items."""
         self._is_closed = True
-        self._bell.ring()
+        self._signal.notify()
 
     async def take(self) -> Notification | NotificationGap:
         """The next item, once there is one."""
@@ -94,7 +94,7 @@ class Mailbox:
                 raise StopAsyncIteration
             if self._end is not None:
                 raise self._end
-            await self._bell.rung()
+            await self._signal.wait()
         item = self._items.popleft()
         if isinstance(item, _Overflow):
             return NotificationGap("overflow", item.lost, None)
@@ -156,7 +156,7 @@ class ConnectionNotifications:
         self._connection = connection
         self._callbacks = connection.conversation.callbacks
         self._channels = checked_channels(channels)
-        self._mailbox = Mailbox(queue_size, Bell(connection.conversation))
+        self._mailbox = Mailbox(queue_size, MessageSignal(connection.conversation))
         self._loop_limits = LoopLimits(timeout, stop_after)
         self._is_entered = False
         self._is_after_gap = False

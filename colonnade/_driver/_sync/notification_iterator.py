@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade._driver.notifications.notification import Notification, NotificationGap
 from colonnade._driver.notifications.rules import checked_channels
-from colonnade._driver.transport.threads import Bell, deadline
+from colonnade._driver.transport.threads import MessageSignal, deadline
 from colonnade._words.arguments import check_count, checked_timeout
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 
@@ -44,14 +44,14 @@ class _Overflow:
 class Mailbox:
     """A queue for one reader, which drops items when it is full and records that it did."""
 
-    def __init__(self, size: int, bell: Bell) -> None:
+    def __init__(self, size: int, signal: MessageSignal) -> None:
         check_count("queue_size", size)
         self._size = size
         self._items: deque[Notification | NotificationGap | _Overflow] = deque()
         self._note_count = 0
         self._end: Exception | None = None
         self._is_closed = False
-        self._bell = bell
+        self._signal = signal
 
     def __len__(self) -> int:
         return self._note_count
@@ -72,22 +72,22 @@ class Mailbox:
             overflow = self._items[-1]
             if isinstance(overflow, _Overflow):
                 overflow.lost += 1
-        self._bell.ring()
+        self._signal.notify()
 
     def put_gap(self, gap: NotificationGap) -> None:
         """Append a gap."""
         self._items.append(gap)
-        self._bell.ring()
+        self._signal.notify()
 
     def end(self, error: Exception) -> None:
         """Raise this error in the reader after the queue's items."""
         self._end = error
-        self._bell.ring()
+        self._signal.notify()
 
     def close(self) -> None:
         """End the reader's loop after the queue's items."""
         self._is_closed = True
-        self._bell.ring()
+        self._signal.notify()
 
     def take(self) -> Notification | NotificationGap:
         """The next item, once there is one."""
@@ -96,7 +96,7 @@ class Mailbox:
                 raise StopIteration
             if self._end is not None:
                 raise self._end
-            self._bell.rung()
+            self._signal.wait()
         item = self._items.popleft()
         if isinstance(item, _Overflow):
             return NotificationGap("overflow", item.lost, None)
@@ -158,7 +158,7 @@ class ConnectionNotifications:
         self._connection = connection
         self._callbacks = connection.conversation.callbacks
         self._channels = checked_channels(channels)
-        self._mailbox = Mailbox(queue_size, Bell(connection.conversation))
+        self._mailbox = Mailbox(queue_size, MessageSignal(connection.conversation))
         self._loop_limits = LoopLimits(timeout, stop_after)
         self._is_entered = False
         self._is_after_gap = False

@@ -19,7 +19,7 @@ from colonnade._driver.notifications.rules import (
     checked_channels,
     pause_before,
 )
-from colonnade._driver.transport.asyncio import Bell
+from colonnade._driver.transport.asyncio import MessageSignal
 from colonnade._words.arguments import check_callable, check_number, checked_timeout
 from colonnade.errors import InterfaceError, InternalClientError, PostgresError
 
@@ -66,7 +66,7 @@ class Listening:
         self._channels = checked_channels(channels)
         self._options = options
         self._on_gap = on_gap
-        self._mailbox = Mailbox(queue_size, Bell(None))
+        self._mailbox = Mailbox(queue_size, MessageSignal(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)

@@ -19,7 +19,7 @@ from colonnade._driver.notifications.rules import (
     checked_channels,
     pause_before,
 )
-from colonnade._driver.transport.threads import Bell, deadline, remaining
+from colonnade._driver.transport.threads import MessageSignal, deadline, remaining
 from colonnade._words.arguments import check_callable, check_number, checked_timeout
 from colonnade._words.shown import shown
 from colonnade.errors import (
@@ -80,7 +80,7 @@ class Listening:
         self._loop_limits = LoopLimits(timeout, stop_after)
         self._on_gap = on_gap
         # Reading puts notifications here, and `__next__` takes them.
-        self._mailbox = Mailbox(queue_size, Bell(None))
+        self._mailbox = Mailbox(queue_size, MessageSignal(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)
@@ -206,7 +206,7 @@ class Listening:
         limit = deadline(self._health_interval)
         try:
             with limit:
-                Bell(connection.conversation).rung()
+                MessageSignal(connection.conversation).wait()
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -74,19 +74,19 @@ def whole_block(block: type[_Block]) -> type[_Block]:
     return block
 
 
-class Bell:
+class MessageSignal:
     """Tells one reader that a message has arrived; the loop reads by itself."""
 
     def __init__(self, conversation: object) -> None:
         del conversation
         self._reader: asyncio.Future[None] | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """A message has arrived."""
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
-    async def rung(self) -> None:
+    async def wait(self) -> None:
         """Wait until a message arrives."""
         if self._reader is not None:
             msg = "notifications are read by another task already"

@@ -155,16 +155,16 @@ def whole_block(block: type[_Block]) -> type[_Block]:
     return block
 
 
-class Bell:
+class MessageSignal:
     """The waiting thread reads, and holds the connection meanwhile."""
 
     def __init__(self, conversation: Any) -> None:
         self._conversation = conversation
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """A message has arrived: the reader itself has read it."""
 
-    def rung(self) -> None:
+    def wait(self) -> None:
         """Wait until bytes arrive, and read them."""
         with self._conversation.operation(None):
             self._conversation.transport.take_in()

@@ -54,7 +54,7 @@ class Acks:
     async def add(self, batch: Batch) -> None:
         """Acknowledge this batch soon."""
         self._finished.append(batch)
-        self._bell.set()
+        self._signal.set()
         if len(self._finished) >= _TOGETHER_MOST:
             await self._flush()
         while len(self._left) >= _TOGETHER_MOST:
@@ -67,13 +67,13 @@ class Acks:
         """
         answer = Signal()
         self._asking.append(answer)
-        self._bell.set()
+        self._signal.set()
         await answer.wait(_LAST_S)
 
     async def run(self, last: Signal) -> None:
         """Acknowledge what is finished, until `last` is set and nothing is left."""
         try:
-            with last.rings(self._bell):
+            with last.sets(self._signal):
                 while not last.is_set():
                     await self._round()
             give_up = time.monotonic() + _LAST_S

@@ -13,7 +13,7 @@ from colonnade.jobs._async.asking import ask, ask_columns, columns_of, own_trans
 from colonnade.jobs._async.batch import Batch, ack_together
 from colonnade.jobs._async.leases import EXTENSIONS_PER_LEASE
 from colonnade.jobs._tasks.asyncio import Signal, in_background
-from colonnade.jobs._tasks.hub.asyncio import rung_by
+from colonnade.jobs._tasks.hub.asyncio import set_by
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
 
@@ -56,23 +56,23 @@ async def get_until(asker: Asker, stop: Signal) -> Batch | None:
     if asker.is_hasty:
         return await asker.look(stop)
     channels = [queue.definition.channel for queue in asker.queues]
-    bell = Signal()
-    with stop.rings(bell):
-        async with rung_by(asker.queues[0].pool, channels, bell):
-            return await _waited(asker, batch, bell, stop)
+    signal = Signal()
+    with stop.sets(signal):
+        async with set_by(asker.queues[0].pool, channels, signal):
+            return await _waited(asker, batch, signal, stop)
 
 
-async def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal) -> Batch | None:
-    """The jobs that come while `bell` rings for new ones; the clock tells of the others."""
+async def _waited(asker: Asker, batch: Batch | None, signal: Signal, stop: Signal) -> Batch | None:
+    """The jobs that come while `signal` tells of new ones; the clock tells of the others."""
     is_last = False
     try:
         batch = await asker.look(stop)
         while not (batch or is_last or stop.is_set()):
-            await bell.wait(asker.pause)
-            is_rung = bell.is_set()
-            bell.clear()
+            await signal.wait(asker.pause)
+            is_told = signal.is_set()
+            signal.clear()
             looked, is_last = time.monotonic(), asker.is_late
-            if is_rung:
+            if is_told:
                 batch = await asker.jobs(stop)
             if not batch:
                 batch = await asker.look(stop)

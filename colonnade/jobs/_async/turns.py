@@ -111,7 +111,7 @@ class Turns:
         with ExitStack() as stack:
             if not _is_in_a_turn.get():
                 self._workers = stack.enter_context(_workers.of(workers_beside(), Workers))
-            stack.enter_context(self._stop.rings(self.halt))
+            stack.enter_context(self._stop.sets(self.halt))
             self._workers.join(self)
             stack.callback(self._workers.leave, self)
             yield
@@ -127,11 +127,11 @@ class Turns:
                 self._workers.dismiss()
 
     async def _admitted_later(self) -> bool:
-        bell = Signal()
-        with self._stop.rings(bell), self._workers.together.rings(bell):
+        signal = Signal()
+        with self._stop.sets(signal), self._workers.together.sets(signal):
             while not self._stop.is_set():
-                await bell.wait(None)
-                bell.clear()
+                await signal.wait(None)
+                signal.clear()
                 if self._workers.admit():
                     return True
         return False
@@ -170,7 +170,7 @@ class Turns:
     async def _others_end(self) -> None:
         give_up = time.monotonic() + self._patience
         workers = self._workers
-        with self._stop.rings(workers.fewer):
+        with self._stop.sets(workers.fewer):
             while workers.lanes > 1 and (left := give_up - time.monotonic()) > 0:
                 if self._stop.is_set():
                     return

@@ -14,7 +14,7 @@ from colonnade.errors import DecodeError
 from colonnade.jobs._sync.asking import ask, ask_columns, columns_of, own_transaction_on
 from colonnade.jobs._sync.batch import Batch, ack_together
 from colonnade.jobs._sync.leases import EXTENSIONS_PER_LEASE
-from colonnade.jobs._tasks.hub.threads import rung_by
+from colonnade.jobs._tasks.hub.threads import set_by
 from colonnade.jobs._tasks.threads import Signal, in_background
 from colonnade.jobs.logs import logger, of_queue
 from colonnade.jobs.observing import tell
@@ -58,23 +58,23 @@ def get_until(asker: Asker, stop: Signal) -> Batch | None:
     if asker.is_hasty:
         return asker.look(stop)
     channels = [queue.definition.channel for queue in asker.queues]
-    bell = Signal()
-    with stop.rings(bell):
-        with rung_by(asker.queues[0].pool, channels, bell):
-            return _waited(asker, batch, bell, stop)
+    signal = Signal()
+    with stop.sets(signal):
+        with set_by(asker.queues[0].pool, channels, signal):
+            return _waited(asker, batch, signal, stop)
 
 
-def _waited(asker: Asker, batch: Batch | None, bell: Signal, stop: Signal) -> Batch | None:
-    """The jobs that come while `bell` rings for new ones; the clock tells of the others."""
+def _waited(asker: Asker, batch: Batch | None, signal: Signal, stop: Signal) -> Batch | None:
+    """The jobs that come while `signal` tells of new ones; the clock tells of the others."""
     is_last = False
     try:
         batch = asker.look(stop)
         while not (batch or is_last or stop.is_set()):
-            bell.wait(asker.pause)
-            is_rung = bell.is_set()
-            bell.clear()
+            signal.wait(asker.pause)
+            is_told = signal.is_set()
+            signal.clear()
             looked, is_last = time.monotonic(), asker.is_late
-            if is_rung:
+            if is_told:
                 batch = asker.jobs(stop)
             if not batch:
                 batch = asker.look(stop)

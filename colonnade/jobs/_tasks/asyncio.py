@@ -29,28 +29,28 @@ class Signal:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
-        self._bells: list[Signal] = []
+        self._signals: list[Signal] = []
 
     def set(self) -> None:
         """Set the flag."""
         self._event.set()
-        for bell in tuple(self._bells):
-            bell.set()
+        for signal in tuple(self._signals):
+            signal.set()
 
     def clear(self) -> None:
         """Take the flag back."""
         self._event.clear()
 
     @contextlib.contextmanager
-    def rings(self, bell: Signal) -> Generator[None]:
-        """Set `bell`, too, when this flag is set within the block."""
-        self._bells.append(bell)
+    def sets(self, signal: Signal) -> Generator[None]:
+        """Set `signal`, too, when this flag is set within the block."""
+        self._signals.append(signal)
         if self.is_set():
-            bell.set()
+            signal.set()
         try:
             yield
         finally:
-            self._bells.remove(bell)
+            self._signals.remove(signal)
 
     def is_set(self) -> bool:
         """Whether the flag is set."""

@@ -36,30 +36,30 @@ class Signal:
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.RLock())
         self._is_set = False
-        self._bells: list[Signal] = []
+        self._signals: list[Signal] = []
 
     def set(self) -> None:
         """Set the flag."""
         with self._changed:
             self._is_set = True
             self._changed.notify_all()
-        for bell in tuple(self._bells):
-            bell.set()
+        for signal in tuple(self._signals):
+            signal.set()
 
     def clear(self) -> None:
         """Take the flag back."""
         self._is_set = False
 
     @contextlib.contextmanager
-    def rings(self, bell: Signal) -> Generator[None]:
-        """Set `bell`, too, when this flag is set within the block."""
-        self._bells.append(bell)
+    def sets(self, signal: Signal) -> Generator[None]:
+        """Set `signal`, too, when this flag is set within the block."""
+        self._signals.append(signal)
         if self.is_set():
-            bell.set()
+            signal.set()
         try:
             yield
         finally:
-            self._bells.remove(bell)
+            self._signals.remove(signal)
 
     def is_set(self) -> bool:
         """Whether the flag is set."""

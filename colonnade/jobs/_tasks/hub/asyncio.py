@@ -53,7 +53,7 @@ class Hub:
 
     def __init__(self, pool: colonnade.Pool) -> None:
         self._pool = pool
-        self._bells: dict[str, list[Signal]] = {}
+        self._signals: dict[str, list[Signal]] = {}
         self._duties: list[Duty] = []
         # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
         self._answers_due: dict[object, float] = {}
@@ -65,10 +65,10 @@ class Hub:
         self._comebacks = Comebacks()
         self._failure: Exception | None = None
 
-    def join(self, channels: Sequence[str], bell: Signal) -> None:
-        """Set `bell` at each notification of the channels, and once when listening begins."""
+    def join(self, channels: Sequence[str], signal: Signal) -> None:
+        """Set `signal` at each notification of the channels, and once when listening begins."""
         for channel in channels:
-            self._bells.setdefault(channel, []).append(bell)
+            self._signals.setdefault(channel, []).append(signal)
         self._changed.set()
         if self._task is None:
             self._failure = None
@@ -77,11 +77,11 @@ class Hub:
     async def leave(self, channels: Sequence[str], bell: Signal) -> None:
         """Stop setting it; the last one gives the connection back."""
         for channel in channels:
-            self._bells[channel].remove(bell)
-            if not self._bells[channel]:
-                del self._bells[channel]
+            self._signals[channel].remove(signal)
+            if not self._signals[channel]:
+                del self._signals[channel]
         self._changed.set()
-        if not self._bells and self._task is not None:
+        if not self._signals and self._task is not None:
             task, self._task = self._task, None
             task.cancel()
             # A connection that is lost takes its time, and the caller's is limited.
@@ -116,18 +116,18 @@ class Hub:
         bell = Signal()
         self._waiting.append(bell)
         try:
-            with stop.rings(bell):
+            with stop.sets(signal):
                 while True:
-                    bell.clear()
+                    signal.clear()
                     if not self.is_behind or stop.is_set() or self._pool.is_closing():
                         return
                     if self._failure is not None:
                         raise self._failure
                     if self._has_due():
                         self._changed.set()
-                    await bell.wait(None)
+                    await signal.wait(None)
         finally:
-            self._waiting.remove(bell)
+            self._waiting.remove(signal)
 
     async def _run(self) -> None:
         try:
@@ -169,7 +169,7 @@ class Hub:
                 await self._end(connection, heard)
 
     async def _hear_more(self, connection: Any, heard: set[str]) -> None:
-        for channel in self._bells.keys() - heard:
+        for channel in self._signals.keys() - heard:
             await connection.add_listener(channel, self._heard)
             heard.add(channel)
             # Jobs added before this moment were not heard of.
@@ -223,12 +223,12 @@ class Hub:
         self._ring(channel)
 
     def _ring(self, channel: str) -> None:
-        for bell in self._bells.get(channel, ()):
-            bell.set()
+        for signal in self._signals.get(channel, ()):
+            signal.set()
 
     def _tell(self) -> None:
-        for bell in self._waiting:
-            bell.set()
+        for signal in self._waiting:
+            signal.set()
 
 
 _hubs: WeakKeyDictionary[colonnade.Pool, Hub] = WeakKeyDictionary()
@@ -241,22 +241,22 @@ def _hub_of(pool: colonnade.Pool) -> Hub:
     return hub
 
 
-class rung_by:  # noqa: N801 - used like a function, as with threads
-    """Set `bell` at each notification of the channels, and once when listening begins."""
+class set_by:  # noqa: N801 - used like a function, as with threads
+    """Set `signal` at each notification of the channels, and once when listening begins."""
 
-    def __init__(self, pool: colonnade.Pool, channels: Sequence[str], bell: Signal) -> None:
+    def __init__(self, pool: colonnade.Pool, channels: Sequence[str], signal: Signal) -> None:
         self._channels = channels
-        self._bell = bell
+        self._signal = signal
         # The only connection of a pool must get the jobs.
         self._hub = None if pool.get_max_size() == 1 else _hub_of(pool)
 
     async def __aenter__(self) -> None:
         if self._hub is not None:
-            self._hub.join(self._channels, self._bell)
+            self._hub.join(self._channels, self._signal)
 
     async def __aexit__(self, *_error: object) -> None:
         if self._hub is not None:
-            await self._hub.leave(self._channels, self._bell)
+            await self._hub.leave(self._channels, self._signal)
 
 
 class on_duty:  # noqa: N801 - used like a function, as with threads
@@ -265,14 +265,14 @@ class on_duty:  # noqa: N801 - used like a function, as with threads
     def __init__(self, pool: colonnade.Pool, channels: Sequence[str], duty: Duty) -> None:
         self._channels = channels
         self._duty = duty
-        self._bell = Signal()
+        self._signal = Signal()
         self._hub = _hub_of(pool)
 
     async def __aenter__(self) -> Hub:
         self._hub.take_on(self._duty)
-        self._hub.join(self._channels, self._bell)
+        self._hub.join(self._channels, self._signal)
         return self._hub
 
     async def __aexit__(self, *_error: object) -> None:
         self._hub.lay_down(self._duty)
-        await self._hub.leave(self._channels, self._bell)
+        await self._hub.leave(self._channels, self._signal)

@@ -54,7 +54,7 @@ class Hub:
     def __init__(self, pool: colonnade.sync.Pool) -> None:
         self._pool = pool
         self._lock = threading.Lock()
-        self._bells: dict[str, list[Signal]] = {}
+        self._signals: dict[str, list[Signal]] = {}
         self._duties: list[Duty] = []
         # When the answer of each `get` is late. It may have leased jobs that nobody extends yet.
         self._answers_due: dict[object, float] = {}
@@ -65,11 +65,11 @@ class Hub:
         self._comebacks = Comebacks()
         self._failure: Exception | None = None
 
-    def join(self, channels: Sequence[str], bell: Signal) -> None:
-        """Set `bell` at each notification of the channels, and once when listening begins."""
+    def join(self, channels: Sequence[str], signal: Signal) -> None:
+        """Set `signal` at each notification of the channels, and once when listening begins."""
         with self._lock:
             for channel in channels:
-                self._bells.setdefault(channel, []).append(bell)
+                self._signals.setdefault(channel, []).append(signal)
             if self._thread is None:
                 self._failure = None
                 self._thread = threading.Thread(
@@ -81,9 +81,9 @@ class Hub:
         """Stop setting it; the last one gives the connection back."""
         with self._lock:
             for channel in channels:
-                self._bells[channel].remove(bell)
-                if not self._bells[channel]:
-                    del self._bells[channel]
+                self._signals[channel].remove(signal)
+                if not self._signals[channel]:
+                    del self._signals[channel]
 
     def take_on(self, duty: Duty) -> None:
         """Do this duty, while somebody has joined."""
@@ -114,16 +114,16 @@ class Hub:
         bell = Signal()
         self._waiting.append(bell)
         try:
-            with stop.rings(bell):
+            with stop.sets(signal):
                 while True:
-                    bell.clear()
+                    signal.clear()
                     if not self.is_behind or stop.is_set() or self._pool.is_closing():
                         return
                     if self._failure is not None:
                         raise self._failure
-                    bell.wait(None)
+                    signal.wait(None)
         finally:
-            self._waiting.remove(bell)
+            self._waiting.remove(signal)
 
     def _run(self) -> None:
         try:
@@ -140,7 +140,7 @@ class Hub:
 
     def _is_wanted(self) -> bool:
         with self._lock:
-            if self._bells and not self._pool.is_closing():
+            if self._signals and not self._pool.is_closing():
                 return True
             self._thread = None
             return False
@@ -152,7 +152,7 @@ class Hub:
             try:
                 while not connection.is_closed():
                     with self._lock:
-                        channels = set(self._bells)
+                        channels = set(self._signals)
                     if not channels or self._pool.is_closing():
                         return
                     self._listen_on(connection, channels)
@@ -193,17 +193,17 @@ class Hub:
 
     def _still(self, channels: set[str]) -> bool:
         with self._lock:
-            return set(self._bells) == channels
+            return set(self._signals) == channels
 
     def _ring(self, channel: str) -> None:
         with self._lock:
-            bells = tuple(self._bells.get(channel, ()))
-        for bell in bells:
-            bell.set()
+            signals = tuple(self._signals.get(channel, ()))
+        for signal in signals:
+            signal.set()
 
     def _tell(self) -> None:
-        for bell in tuple(self._waiting):
-            bell.set()
+        for signal in tuple(self._waiting):
+            signal.set()
 
 
 _hubs: WeakKeyDictionary[colonnade.sync.Pool, Hub] = WeakKeyDictionary()
@@ -219,28 +219,28 @@ def _hub_of(pool: colonnade.sync.Pool) -> Hub:
 
 
 @contextlib.contextmanager
-def rung_by(pool: colonnade.sync.Pool, channels: Sequence[str], bell: Signal) -> Generator[None]:
-    """Set `bell` at each notification of the channels, and once when listening begins."""
+def set_by(pool: colonnade.sync.Pool, channels: Sequence[str], signal: Signal) -> Generator[None]:
+    """Set `signal` at each notification of the channels, and once when listening begins."""
     if pool.get_max_size() == 1:
         # The only connection must get the jobs.
         yield
         return
     hub = _hub_of(pool)
-    hub.join(channels, bell)
+    hub.join(channels, signal)
     try:
         yield
     finally:
-        hub.leave(channels, bell)
+        hub.leave(channels, signal)
 
 
 @contextlib.contextmanager
 def on_duty(pool: colonnade.sync.Pool, channels: Sequence[str], duty: Duty) -> Generator[Hub]:
     """Keep the connection of a pool, which listens on the channels, and do `duty` on it."""
-    hub, bell = _hub_of(pool), Signal()
+    hub, signal = _hub_of(pool), Signal()
     hub.take_on(duty)
-    hub.join(channels, bell)
+    hub.join(channels, signal)
     try:
         yield hub
     finally:
         hub.lay_down(duty)
-        hub.leave(channels, bell)
+        hub.leave(channels, signal)

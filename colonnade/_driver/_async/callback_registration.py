@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         QueryLogger,
         TerminationListener,
     )
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade._driver._async.notification_iterator import (
         ConnectionNotifications,
         ListeningConnection,
@@ -104,7 +104,7 @@ def notifications(
 # Messages
 
 
-def add_log_listener(self: Conversing, callback: LogListener) -> None:
+def add_log_listener(self: ConnectionBase, callback: LogListener) -> None:
     """Call `callback(connection, message)` for each notice and warning of the server.
 
     `message` is a `PostgresLogMessage`. Until the first one is added, messages are dropped.
@@ -113,7 +113,7 @@ def add_log_listener(self: Conversing, callback: LogListener) -> None:
     callbacks.add(callbacks.log_listeners, callback)
 
 
-def remove_log_listener(self: Conversing, callback: LogListener) -> None:
+def remove_log_listener(self: ConnectionBase, callback: LogListener) -> None:
     """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.log_listeners, callback)
@@ -122,13 +122,13 @@ def remove_log_listener(self: Conversing, callback: LogListener) -> None:
 # The end
 
 
-def add_termination_listener(self: Conversing, callback: TerminationListener) -> None:
+def add_termination_listener(self: ConnectionBase, callback: TerminationListener) -> None:
     """Call `callback(connection)` when the connection is closed, by either side."""
     callbacks = self.conversation.callbacks
     callbacks.add(callbacks.termination_listeners, callback)
 
 
-def remove_termination_listener(self: Conversing, callback: TerminationListener) -> None:
+def remove_termination_listener(self: ConnectionBase, callback: TerminationListener) -> None:
     """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.termination_listeners, callback)
@@ -137,7 +137,7 @@ def remove_termination_listener(self: Conversing, callback: TerminationListener)
 # Queries
 
 
-def add_query_logger(self: Conversing, callback: QueryLogger) -> None:
+def add_query_logger(self: ConnectionBase, callback: QueryLogger) -> None:
     """Call `callback(record)` with a `LoggedQuery` after each query, whether it succeeds or fails.
 
     All kinds of queries are logged: those of connections, prepared statements and pipelines, each
@@ -148,14 +148,14 @@ def add_query_logger(self: Conversing, callback: QueryLogger) -> None:
     callbacks.add(callbacks.query_loggers, callback)
 
 
-def remove_query_logger(self: Conversing, callback: QueryLogger) -> None:
+def remove_query_logger(self: ConnectionBase, callback: QueryLogger) -> None:
     """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.query_loggers, callback)
 
 
 @contextlib.contextmanager
-def query_logger(self: Conversing, callback: QueryLogger) -> Generator[None, None, None]:
+def query_logger(self: ConnectionBase, callback: QueryLogger) -> Generator[None, None, None]:
     """A block during which `callback(record)` is called after each query."""
     add_query_logger(self, callback)
     try:

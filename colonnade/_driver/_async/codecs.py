@@ -18,8 +18,8 @@ from colonnade.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade.columns import Columns
 
     CodecFormat = Literal["text", "binary", "tuple"]
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
 
 async def set_type_codec(
-    self: Conversing,
+    self: ConnectionBase,
     typename: str,
     *,
     schema: str = "public",
@@ -101,7 +101,7 @@ async def set_type_codec(
             self.conversation.column_decoders[number] = column_decoder
 
 
-async def reset_type_codec(self: Conversing, typename: str, *, schema: str = "public") -> None:
+async def reset_type_codec(self: ConnectionBase, typename: str, *, schema: str = "public") -> None:
     """Restore a type's own conversion, for statements prepared from now on.
 
     Raises ValueError if the type does not exist.
@@ -112,7 +112,7 @@ async def reset_type_codec(self: Conversing, typename: str, *, schema: str = "pu
 
 
 async def set_builtin_type_codec(
-    self: Conversing,
+    self: ConnectionBase,
     typename: str,
     *,
     schema: str = "public",
@@ -145,7 +145,7 @@ async def set_builtin_type_codec(
             raise InterfaceValueError(msg)
 
 
-async def reload_schema_state(self: Conversing) -> None:
+async def reload_schema_state(self: ConnectionBase) -> None:
     """Forget the database's types, so that they are looked up again.
 
     This holds for prepared statements, and for all connections of a pool. New types are found

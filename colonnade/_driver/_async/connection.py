@@ -24,7 +24,7 @@ from colonnade._driver._async import (
     write_table as writing,
 )
 from colonnade._driver._async.column_stream import ColumnStream
-from colonnade._driver._async.conversing import Conversing
+from colonnade._driver._async.connection_base import ConnectionBase
 from colonnade._driver._async.dtype_fetch import dtype_row, dtype_value, dtype_whole
 from colonnade._driver._async.failures import note_limit
 from colonnade._driver._async.row_making import RowMaking, made_rows
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from colonnade.types import Infinity
 
 
-class Connection(Conversing):
+class Connection(ConnectionBase):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation

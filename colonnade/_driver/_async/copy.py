@@ -19,15 +19,15 @@ from colonnade._driver.transport.event import completion_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade._driver._async.copy_ends import Sink, Source
 
     ColumnList = Sequence[str] | bool
 
 
 async def copy_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     source: Source,
@@ -98,7 +98,7 @@ async def copy_to_table(
 
 
 async def copy_from_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     output: Sink,
@@ -147,7 +147,7 @@ async def copy_from_table(
 
 
 async def copy_from_query(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     output: Sink,

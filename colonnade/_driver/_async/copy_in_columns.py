@@ -40,8 +40,8 @@ from colonnade.errors import InterfaceValueError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade._driver.sources.piece import Part, Piece, Target
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
@@ -54,7 +54,7 @@ _CHECKED_IN_TURN_BYTES = 1 << 20
 
 
 async def copy_columns_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     source: Any,
     *,

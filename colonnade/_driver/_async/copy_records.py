@@ -31,8 +31,8 @@ from colonnade._words.arguments import check_values
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
 
     Values = Sequence[Any] | Mapping[str, Any]
     Records = Iterable[Values] | AsyncIterable[Values]
@@ -53,7 +53,7 @@ _GENERATED = (
 
 
 async def copy_records_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     records: Records,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade import _core
-    from colonnade._driver._async.conversing import Conversing
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.row_making import MadeOf, RecordClass
     from colonnade._driver._async.series import Arguments
     from colonnade.rows import Row, RowFactory
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @overload
 async def fetchmany(
-    self: Conversing, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
+    self: ConnectionBase, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
 ) -> Any: ...
 
 
 @overload
 async def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -42,7 +42,7 @@ async def fetchmany(
 
 @overload
 async def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -55,7 +55,7 @@ async def fetchmany(
 
 @overload
 async def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -67,7 +67,7 @@ async def fetchmany(
 
 
 async def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -94,7 +94,7 @@ async def fetchmany(
 
 
 async def parameter_types(
-    self: Conversing, query: str, *, timeout: float | None = None
+    self: ConnectionBase, query: str, *, timeout: float | None = None
 ) -> list[Type]:
     """The types that the server expects for the parameters of a query, from `$1` on.
 

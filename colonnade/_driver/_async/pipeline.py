@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
@@ -417,7 +417,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             query.observation = None
 
 
-def pipeline(self: Conversing, *, timeout: float | None = None) -> Pipeline:
+def pipeline(self: ConnectionBase, *, timeout: float | None = None) -> Pipeline:
     """Send several queries together: their answers cost one round trip.
 
     For use as an async context manager. Statements that are not kept yet are prepared together,

@@ -8,14 +8,14 @@ from colonnade._words.arguments import check_count
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
-    from colonnade._driver._async.conversing import Conversing
+    from colonnade._driver._async.connection_base import ConnectionBase
 
 # More than a result of any server has.
 _COLUMNS_MOST = 65_535
 
 
 async def fetch_plain(
-    self: Conversing, query: str, *args: object, timeout: float | None = None
+    self: ConnectionBase, query: str, *args: object, timeout: float | None = None
 ) -> list[tuple[Any, ...]]:
     """Run a query, and return its rows as plain tuples of the types' usual values.
 
@@ -28,7 +28,7 @@ async def fetch_plain(
 
 
 async def fetch_plain_columns(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     owners: int = 0,

@@ -22,8 +22,8 @@ from colonnade.errors import PostgresError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade._driver._async.row_making import MadeOf, RecordClass
     from colonnade.rows import Row, RowFactory
 
@@ -38,7 +38,7 @@ _NO_PEP_249 = (
 
 @overload
 async def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: DtypeQuery,
     *,
     name: str | None = None,
@@ -49,7 +49,7 @@ async def prepare(
 
 @overload
 async def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -62,7 +62,7 @@ async def prepare(
 
 @overload
 async def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -75,7 +75,7 @@ async def prepare(
 
 @overload
 async def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -87,7 +87,7 @@ async def prepare(
 
 
 async def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -120,7 +120,7 @@ async def prepare(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: DtypeQuery,
     *args: object,
     prefetch: int | None = None,
@@ -130,7 +130,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -142,7 +142,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -154,7 +154,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -165,7 +165,7 @@ def cursor(
 
 
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str = _NO_QUERY,
     *args: object,
     prefetch: int | None = None,

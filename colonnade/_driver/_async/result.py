@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from colonnade import _core
     from colonnade._columns.schema import Schema
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation
-    from colonnade._driver._async.conversing import Conversing
     from colonnade._driver._async.series import Arguments
     from colonnade.types import Attribute, Infinity
 
@@ -137,7 +137,7 @@ class HeldResult(_Described):
 
 
 async def fetch_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     parameter_types: Sequence[int | None] | None = None,
@@ -163,7 +163,7 @@ async def fetch_result(
 
 
 async def fetchmany_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -183,7 +183,7 @@ async def fetchmany_result(
 
 
 async def hold_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     parameter_types: Sequence[int | None] | None = None,

@@ -12,11 +12,11 @@ from colonnade._words.arguments import checked_timeout
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from colonnade._driver._async.conversing import Conversing
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade.types import ServerVersion
 
 
-async def cancel(self: Conversing, *, timeout: float | None = None) -> None:
+async def cancel(self: ConnectionBase, *, timeout: float | None = None) -> None:
     """Ask the server to cancel the connection's running query.
 
     Call it from another task, or thread, than the one that waits for the query, which fails with
@@ -38,12 +38,12 @@ async def cancel(self: Conversing, *, timeout: float | None = None) -> None:
         raise
 
 
-def get_server_pid(self: Conversing) -> int | None:
+def get_server_pid(self: ConnectionBase) -> int | None:
     """The process ID of the server's backend."""
     return self.conversation.session.process_id
 
 
-def get_server_version(self: Conversing) -> ServerVersion:
+def get_server_version(self: ConnectionBase) -> ServerVersion:
     """The version of the server, such as `(18, 0, 6, "final", 0)` for PostgreSQL 18.6.
 
     From PostgreSQL 10 on, `minor` is 0 and `micro` is the minor release.
@@ -51,7 +51,7 @@ def get_server_version(self: Conversing) -> ServerVersion:
     return parse_server_version(self.conversation.session.parameters.get("server_version", ""))
 
 
-def get_settings(self: Conversing) -> ServerSettings:
+def get_settings(self: ConnectionBase) -> ServerSettings:
     """The run-time parameters that the server reports, as attributes and as items.
 
     They follow the server: after `SET TimeZone` the same object has the new zone.

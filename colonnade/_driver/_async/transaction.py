@@ -15,8 +15,8 @@ from colonnade.errors import InterfaceError, PostgresError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver._async.conversation import Conversation, OpenTransaction
-    from colonnade._driver._async.conversing import Conversing
 
     Isolation = Literal["read_committed", "read_uncommitted", "repeatable_read", "serializable"]
 
@@ -297,7 +297,7 @@ class Transaction(ConnectionResource):
 
 
 def transaction(
-    self: Conversing,
+    self: ConnectionBase,
     *,
     isolation: Isolation | None = None,
     readonly: bool = False,
@@ -316,7 +316,7 @@ def transaction(
     return Transaction(self.conversation, isolation, readonly=readonly, deferrable=deferrable)
 
 
-async def begin_ahead(self: Conversing, command: str = "BEGIN") -> None:
+async def begin_ahead(self: ConnectionBase, command: str = "BEGIN") -> None:
     """Begin a transaction together with the next query, without a round trip of its own.
 
     `command` may have options, but none that the server could refuse: a failure closes the

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from colonnade._driver._async.conversing import Conversing
+    from colonnade._driver._async.connection_base import ConnectionBase
     from colonnade._driver.copy_plan import OnConflict
     from colonnade._driver.sql.written_tables import IfExists
     from colonnade._words.progress import Progress
@@ -34,7 +34,7 @@ _SAVEPOINT = "colonnade_write_table"
 
 
 async def write_table(
-    self: Conversing,
+    self: ConnectionBase,
     frame: Any,
     table_name: str,
     *,
@@ -106,7 +106,7 @@ async def write_table(
 
 
 async def _prepared(
-    self: Conversing, table: str, if_exists: IfExists, types: Mapping[str, str] | None
+    self: ConnectionBase, table: str, if_exists: IfExists, types: Mapping[str, str] | None
 ) -> bool:
     """Treat an existing table as `if_exists` says; return whether the table must be created."""
     if not await _exists(self, table):
@@ -117,22 +117,22 @@ async def _prepared(
     return if_exists == "replace"
 
 
-async def _exists(self: Conversing, table: str) -> bool:
+async def _exists(self: ConnectionBase, table: str) -> bool:
     ((is_there,),) = await fetch_plain(self, EXISTS, table)
     return bool(is_there)
 
 
-async def _check_created(self: Conversing, table_name: str, schema_name: str | None) -> None:
+async def _check_created(self: ConnectionBase, table_name: str, schema_name: str | None) -> None:
     if not await _exists(self, target(table_name, schema_name)):
         raise ValueError(f"frame is an empty iterable: cannot create {shown(table_name)}")
 
 
-def _one_unit(self: Conversing) -> AbstractAsyncContextManager[object]:
+def _one_unit(self: ConnectionBase) -> AbstractAsyncContextManager[object]:
     """Make the block atomic: by a savepoint in an open transaction, else by a new transaction."""
     is_within = self.conversation.is_in_transaction
     return savepoint(self, _SAVEPOINT) if is_within else transaction(self)
 
 
-async def _run(self: Conversing, sql: str) -> None:
+async def _run(self: ConnectionBase, sql: str) -> None:
     conversation = self.conversation
     await conversation.ask(SCRIPT, (conversation.session, sql), None)

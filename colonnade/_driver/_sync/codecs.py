@@ -20,8 +20,8 @@ from colonnade.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
     from colonnade.columns import Columns
 
     CodecFormat = Literal["text", "binary", "tuple"]
@@ -59,7 +59,7 @@ class _Found(NamedTuple):
 
 
 def set_type_codec(
-    self: Conversing,
+    self: ConnectionBase,
     typename: str,
     *,
     schema: str = "public",
@@ -103,7 +103,7 @@ def set_type_codec(
             self.conversation.column_decoders[number] = column_decoder
 
 
-def reset_type_codec(self: Conversing, typename: str, *, schema: str = "public") -> None:
+def reset_type_codec(self: ConnectionBase, typename: str, *, schema: str = "public") -> None:
     """Restore a type's own conversion, for statements prepared from now on.
 
     Raises ValueError if the type does not exist.
@@ -114,7 +114,7 @@ def reset_type_codec(self: Conversing, typename: str, *, schema: str = "public")
 
 
 def set_builtin_type_codec(
-    self: Conversing,
+    self: ConnectionBase,
     typename: str,
     *,
     schema: str = "public",
@@ -147,7 +147,7 @@ def set_builtin_type_codec(
             raise InterfaceValueError(msg)
 
 
-def reload_schema_state(self: Conversing) -> None:
+def reload_schema_state(self: ConnectionBase) -> None:
     """Forget the database's types, so that they are looked up again.
 
     This holds for prepared statements, and for all connections of a pool. New types are found

@@ -26,7 +26,7 @@ from colonnade._driver._sync import (
     write_table as writing,
 )
 from colonnade._driver._sync.column_stream import ColumnStream
-from colonnade._driver._sync.conversing import Conversing
+from colonnade._driver._sync.connection_base import ConnectionBase
 from colonnade._driver._sync.dtype_fetch import dtype_row, dtype_value, dtype_whole
 from colonnade._driver._sync.failures import note_limit
 from colonnade._driver._sync.row_making import RowMaking, made_rows
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from colonnade.types import Infinity
 
 
-class Connection(Conversing):
+class Connection(ConnectionBase):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation

@@ -21,15 +21,15 @@ from colonnade._driver.transport.event import completion_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
     from colonnade._driver._sync.copy_ends import Sink, Source
 
     ColumnList = Sequence[str] | bool
 
 
 def copy_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     source: Source,
@@ -100,7 +100,7 @@ def copy_to_table(
 
 
 def copy_from_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     output: Sink,
@@ -149,7 +149,7 @@ def copy_from_table(
 
 
 def copy_from_query(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     output: Sink,

@@ -41,8 +41,8 @@ from colonnade.errors import InterfaceValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
     from colonnade._driver.sources.piece import Part, Piece, Target
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
@@ -55,7 +55,7 @@ _CHECKED_IN_TURN_BYTES = 1 << 20
 
 
 def copy_columns_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     source: Any,
     *,

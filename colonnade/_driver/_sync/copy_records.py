@@ -33,8 +33,8 @@ from colonnade._words.arguments import check_values
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
 
     Values = Sequence[Any] | Mapping[str, Any]
     Records = Iterable[Values] | Iterable[Values]
@@ -55,7 +55,7 @@ _GENERATED = (
 
 
 def copy_records_to_table(
-    self: Conversing,
+    self: ConnectionBase,
     table_name: str,
     *,
     records: Records,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade import _core
-    from colonnade._driver._sync.conversing import Conversing
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.row_making import MadeOf, RecordClass
     from colonnade._driver._sync.series import Arguments
     from colonnade.rows import Row, RowFactory
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @overload
 def fetchmany(
-    self: Conversing, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
+    self: ConnectionBase, query: DtypeQuery, args: Arguments, *, timeout: float | None = None
 ) -> Any: ...
 
 
 @overload
 def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -44,7 +44,7 @@ def fetchmany(
 
 @overload
 def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -57,7 +57,7 @@ def fetchmany(
 
 @overload
 def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -69,7 +69,7 @@ def fetchmany(
 
 
 def fetchmany(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -95,7 +95,9 @@ def fetchmany(
     return made_rows(conversation.transport, completion.rows or [], making.factory)
 
 
-def parameter_types(self: Conversing, query: str, *, timeout: float | None = None) -> list[Type]:
+def parameter_types(
+    self: ConnectionBase, query: str, *, timeout: float | None = None
+) -> list[Type]:
     """The types that the server expects for the parameters of a query, from `$1` on.
 
     This prepares the query, and keeps it for the call that runs it, if queries are kept.

@@ -24,8 +24,8 @@ from colonnade.errors import PostgresError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
     from colonnade._driver._sync.row_making import MadeOf, RecordClass
     from colonnade.rows import Row, RowFactory
 
@@ -40,7 +40,7 @@ _NO_PEP_249 = (
 
 @overload
 def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: DtypeQuery,
     *,
     name: str | None = None,
@@ -51,7 +51,7 @@ def prepare(
 
 @overload
 def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -64,7 +64,7 @@ def prepare(
 
 @overload
 def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -77,7 +77,7 @@ def prepare(
 
 @overload
 def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -89,7 +89,7 @@ def prepare(
 
 
 def prepare(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *,
     name: str | None = None,
@@ -122,7 +122,7 @@ def prepare(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: DtypeQuery,
     *args: object,
     prefetch: int | None = None,
@@ -132,7 +132,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -144,7 +144,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -156,7 +156,7 @@ def cursor(
 
 @overload
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     prefetch: int | None = None,
@@ -167,7 +167,7 @@ def cursor(
 
 
 def cursor(
-    self: Conversing,
+    self: ConnectionBase,
     query: str = _NO_QUERY,
     *args: object,
     prefetch: int | None = None,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from colonnade import _core
     from colonnade._columns.schema import Schema
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation
-    from colonnade._driver._sync.conversing import Conversing
     from colonnade._driver._sync.series import Arguments
     from colonnade.types import Attribute, Infinity
 
@@ -130,7 +130,7 @@ class HeldResult(_Described):
 
 
 def fetch_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     parameter_types: Sequence[int | None] | None = None,
@@ -156,7 +156,7 @@ def fetch_result(
 
 
 def fetchmany_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     args: Arguments,
     *,
@@ -176,7 +176,7 @@ def fetchmany_result(
 
 
 def hold_result(
-    self: Conversing,
+    self: ConnectionBase,
     query: str,
     *args: object,
     parameter_types: Sequence[int | None] | None = None,

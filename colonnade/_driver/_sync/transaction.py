@@ -17,8 +17,8 @@ from colonnade.errors import InterfaceError, PostgresError
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver._sync.conversation import Conversation, OpenTransaction
-    from colonnade._driver._sync.conversing import Conversing
 
     Isolation = Literal["read_committed", "read_uncommitted", "repeatable_read", "serializable"]
 
@@ -299,7 +299,7 @@ class Transaction(ConnectionResource):
 
 
 def transaction(
-    self: Conversing,
+    self: ConnectionBase,
     *,
     isolation: Isolation | None = None,
     readonly: bool = False,
@@ -318,7 +318,7 @@ def transaction(
     return Transaction(self.conversation, isolation, readonly=readonly, deferrable=deferrable)
 
 
-def begin_ahead(self: Conversing, command: str = "BEGIN") -> None:
+def begin_ahead(self: ConnectionBase, command: str = "BEGIN") -> None:
     """Begin a transaction together with the next query, without a round trip of its own.
 
     `command` may have options, but none that the server could refuse: a failure closes the

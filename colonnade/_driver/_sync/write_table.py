@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from colonnade._driver._sync.conversing import Conversing
+    from colonnade._driver._sync.connection_base import ConnectionBase
     from colonnade._driver.copy_plan import OnConflict
     from colonnade._driver.sql.written_tables import IfExists
     from colonnade._words.progress import Progress
@@ -36,7 +36,7 @@ _SAVEPOINT = "colonnade_write_table"
 
 
 def write_table(
-    self: Conversing,
+    self: ConnectionBase,
     frame: Any,
     table_name: str,
     *,
@@ -108,7 +108,7 @@ def write_table(
 
 
 def _prepared(
-    self: Conversing, table: str, if_exists: IfExists, types: Mapping[str, str] | None
+    self: ConnectionBase, table: str, if_exists: IfExists, types: Mapping[str, str] | None
 ) -> bool:
     """Treat an existing table as `if_exists` says; return whether the table must be created."""
     if not _exists(self, table):
@@ -119,22 +119,22 @@ def _prepared(
     return if_exists == "replace"
 
 
-def _exists(self: Conversing, table: str) -> bool:
+def _exists(self: ConnectionBase, table: str) -> bool:
     ((is_there,),) = fetch_plain(self, EXISTS, table)
     return bool(is_there)
 
 
-def _check_created(self: Conversing, table_name: str, schema_name: str | None) -> None:
+def _check_created(self: ConnectionBase, table_name: str, schema_name: str | None) -> None:
     if not _exists(self, target(table_name, schema_name)):
         raise ValueError(f"frame is an empty iterable: cannot create {shown(table_name)}")
 
 
-def _one_unit(self: Conversing) -> AbstractContextManager[object]:
+def _one_unit(self: ConnectionBase) -> AbstractContextManager[object]:
     """Make the block atomic: by a savepoint in an open transaction, else by a new transaction."""
     is_within = self.conversation.is_in_transaction
     return savepoint(self, _SAVEPOINT) if is_within else transaction(self)
 
 
-def _run(self: Conversing, sql: str) -> None:
+def _run(self: ConnectionBase, sql: str) -> None:
     conversation = self.conversation
     conversation.ask(SCRIPT, (conversation.session, sql), None)

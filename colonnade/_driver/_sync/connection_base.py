@@ -1,6 +1,6 @@
-# Generated from colonnade/_driver/_async/conversing.py by tools/generate/unasync.py.
+# Generated from colonnade/_driver/_async/connection_base.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
-"""The common base of a connection's verbs."""
+"""The common base of all connections: what the functions of their verbs need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from colonnade._driver._sync.row_making import RowMaking
 
 
-class Conversing:
+class ConnectionBase:
     """The part of a connection that its verbs need: a conversation, and a way to make rows.
 
     Each verb of a connection stands in a module about its subject, as a function of this class, and

@@ -1,4 +1,4 @@
-"""The common base of a connection's verbs."""
+"""The common base of all connections: what the functions of their verbs need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from colonnade._driver._async.row_making import RowMaking
 
 
-class Conversing:
+class ConnectionBase:
     """The part of a connection that its verbs need: a conversation, and a way to make rows.
 
     Each verb of a connection stands in a module about its subject, as a function of this class, and

@@ -12,7 +12,7 @@ import click
 
 import colonnade.sync
 from colonnade.cli.failures import say, unreachable
-from colonnade.cli.understood import Understood, understood
+from colonnade.cli.resolved_options import ResolvedOptions, resolved_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -47,7 +47,7 @@ class Target:
                 statement_cache_size=0,
             )
         except OSError as error:
-            raise unreachable(self.understood().places, error) from error
+            raise unreachable(self.resolved_options().places, error) from error
 
     @contextmanager
     def pool(self) -> Generator[colonnade.sync.Pool, None, None]:
@@ -62,12 +62,12 @@ class Target:
         with colonnade.sync.create_pool(min_size=1, max_size=1, connect=connect) as pool:
             yield pool
 
-    def understood(self) -> Understood:
+    def resolved_options(self) -> ResolvedOptions:
         """Resolve the options as the driver does, without connecting.
 
         Raises ClientConfigurationError for invalid options.
         """
-        return understood(self.dsn, {"service": self.service, "password": self.password})
+        return resolved_options(self.dsn, {"service": self.service, "password": self.password})
 
 
 def connection_options(function: F) -> F:

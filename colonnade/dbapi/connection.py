@@ -12,8 +12,8 @@ from colonnade._pep249.transactions import IsolationLevel, checked_level
 from colonnade._words.arguments import check_callable, check_switch
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo
+from colonnade.dbapi._keywords import split_words, with_words
 from colonnade.dbapi._shared import Shared
-from colonnade.dbapi._words import split_words, with_words
 from colonnade.dbapi.catalog import CatalogMixin
 from colonnade.dbapi.cursor import BaseCursor
 from colonnade.dbapi.named_cursor import BaseNamedCursor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._driver.sql.quoting import quote_identifier, quote_literal
 from colonnade.jobs._layouts.staging import staging_ddl, staging_rights_ddl
-from colonnade.jobs._trust import guard_ddl
+from colonnade.jobs._table_owner import guard_ddl
 from colonnade.jobs.definition import REGISTRY, columns_ddl
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from colonnade.serve.body import Body
-from colonnade.serve.patience import STALL_TIMEOUT_S, Patience
+from colonnade.serve.stall_limit import STALL_TIMEOUT_S, StallLimit
 
 Message: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
@@ -31,10 +31,10 @@ class Answer:
 
         Raises CancelledError if the reader took nothing for `stall_timeout` seconds.
         """
-        async with Patience(self.stall_timeout) as patience:
+        async with StallLimit(self.stall_timeout) as stall_limit:
 
             async def send_in_time(message: Message) -> None:
-                with patience.waiting():
+                with stall_limit.waiting():
                     await send(message)
 
             try:

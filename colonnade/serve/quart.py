@@ -12,7 +12,7 @@ from quart.wrappers.response import ResponseBody
 
 from colonnade.errors import InterfaceError
 from colonnade.serve.body import Body
-from colonnade.serve.patience import Patience
+from colonnade.serve.stall_limit import StallLimit
 from colonnade.serve.table_response import TableResponse
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class _Pieces(ResponseBody):
 
     def __init__(self, body: Body, stall_timeout: float | None) -> None:
         self._body = body
-        self._patience = Patience(stall_timeout)
+        self._stall_limit = StallLimit(stall_timeout)
         self._block = AsyncExitStack()
         # Quart sends the status by itself, and the reader may be behind with an earlier answer.
         loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ class _Pieces(ResponseBody):
 
     async def __aenter__(self) -> Self:
         self._until_begun.cancel()
-        await self._block.enter_async_context(self._patience)
+        await self._block.enter_async_context(self._stall_limit)
         return self
 
     async def __aexit__(
@@ -77,11 +77,11 @@ class _Pieces(ResponseBody):
 
     async def __anext__(self) -> bytes:
         """The next piece: the reader has taken the last one."""
-        self._patience.end()
+        self._stall_limit.end()
         try:
             piece = await anext(self._body)
         except TimeoutError as error:
             # Quart takes a TimeoutError for its own, and returns to the server without an error.
             raise InterfaceError("the database did not send the rest of a table in time") from error
-        self._patience.begin()
+        self._stall_limit.begin()
         return piece

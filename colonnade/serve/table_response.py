@@ -36,9 +36,9 @@ from colonnade.serve.batches import (
 from colonnade.serve.body import Body
 from colonnade.serve.connected import while_connected
 from colonnade.serve.negotiation import chosen
-from colonnade.serve.patience import STALL_TIMEOUT_S
 from colonnade.serve.problems import Problem, problem_of
 from colonnade.serve.request import Request
+from colonnade.serve.stall_limit import STALL_TIMEOUT_S
 
 if TYPE_CHECKING:
     from colonnade.formats.dialects import Csv, Numbers

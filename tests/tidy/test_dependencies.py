@@ -32,7 +32,7 @@ NAMED = {
     "granian": "tests/serve/web_servers.py",
     "gunicorn": "tests/observe/test_beat_processes.py",
     "httptools": "tests/serve/web_servers.py",
-    "httpx": "colonnade/serve/arriving.py",
+    "httpx": "colonnade/serve/table_request.py",
     "ipykernel": "tools/pages/notebooks.py",
     "maturin": "pyproject.toml",
     "mkdocs-material": "website/mkdocs.yml",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from colonnade._driver._async.long_names import name_bytes_max
 from colonnade._driver.notifications.rules import QUEUE_SIZE
 from colonnade._driver.sql.quoting import NAME_BYTES_MAX, is_long, is_name, quote_identifier, whole
-from colonnade._driver.transport.farewell import closed_error
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade._words.arguments import check_name, check_text
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceValueError

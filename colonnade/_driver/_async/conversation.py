@@ -17,8 +17,8 @@ from colonnade._driver._async.failures import (
 from colonnade._driver._async.observation import Observation, Observers
 from colonnade._driver._async.owners import CallOwner, StreamOwner
 from colonnade._driver.transport.asyncio import deadline
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade._driver.transport.event import batch_of, completion_of, statement_of
-from colonnade._driver.transport.farewell import closed_error
 from colonnade._words.arguments import checked_timeout
 from colonnade.columns import Columns
 from colonnade.errors import EncodeError, InterfaceError, PostgresError

@@ -14,8 +14,8 @@ from colonnade._driver._async.prepared_statement import PreparedStatement
 from colonnade._driver._async.series import declared
 from colonnade._driver.dtype_query import DtypeQuery
 from colonnade._driver.sql.quoting import check_length
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade._driver.transport.event import statement_of
-from colonnade._driver.transport.farewell import closed_error
 from colonnade._words.arguments import check_name
 from colonnade.errors import PostgresError
 

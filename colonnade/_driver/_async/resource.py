@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from colonnade._driver.transport.farewell import closed_error
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from colonnade._driver._sync.failures import (
 )
 from colonnade._driver._sync.observation import Observation, Observers
 from colonnade._driver._sync.owners import CallOwner, StreamOwner
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade._driver.transport.event import batch_of, completion_of, statement_of
-from colonnade._driver.transport.farewell import closed_error
 from colonnade._driver.transport.threads import deadline
 from colonnade._words.arguments import checked_timeout
 from colonnade.columns import Columns

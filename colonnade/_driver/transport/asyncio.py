@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from colonnade import _core
 from colonnade._driver.transport.address import TcpAddress, UnixAddress
 from colonnade._driver.transport.announcements import hand_out
-from colonnade._driver.transport.farewell import closed_error, read_last_words
+from colonnade._driver.transport.closed_error import closed_error, read_last_words
 from colonnade._driver.transport.forks import tell_in_child
 from colonnade._driver.transport.loops import close_without_loop, of_another_loop
 from colonnade._driver.transport.low_water import LowWaterMark, TickingLowWaterMark
+from colonnade._driver.transport.one_event_protocols import TlsAnswer, UntilClosed
 from colonnade._driver.transport.read_pauses import ReadPauses, TimedReadPauses
-from colonnade._driver.transport.short_talks import TlsAnswer, UntilClosed
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError, InterfaceTypeError, QueryCanceledError
 

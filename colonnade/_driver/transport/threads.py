@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from colonnade import _core
 from colonnade._driver.transport.announcements import hand_out
 from colonnade._driver.transport.callers import is_beneath, is_ours
-from colonnade._driver.transport.farewell import closed_error, read_last_words
+from colonnade._driver.transport.closed_error import closed_error, read_last_words
 from colonnade._driver.transport.forks import tell_in_child
 from colonnade._driver.transport.low_water import TICK_S, LowWaterMark
 from colonnade._driver.transport.opening import open_socket

@@ -19,7 +19,7 @@ from colonnade.cli.doctor.network import host_checks
 from colonnade.cli.doctor.server import server_checks
 from colonnade.cli.failures import CommandError, failures_told
 from colonnade.cli.options import Command
-from colonnade.cli.understood import Host, Understood
+from colonnade.cli.resolved_options import Host, ResolvedOptions
 from colonnade.errors import ClientConfigurationError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def doctor(*, as_json: bool, target: Target) -> int:
 def _checks(target: Target) -> Iterator[Check]:
     yield environment_check()
     try:
-        known = target.understood()
+        known = target.resolved_options()
     except ClientConfigurationError as error:
         yield failed("target", str(error.args[0]), error.hint)
         return
@@ -77,7 +77,7 @@ def _checks(target: Target) -> Iterator[Check]:
     yield from _connected_checks(target)
 
 
-def _target_check(known: Understood) -> Check:
+def _target_check(known: ResolvedOptions) -> Check:
     """Show the resolved target, without secrets."""
     secret = "known" if known.has_password else "none"
     summary = (
@@ -101,7 +101,7 @@ def _target_check(known: Understood) -> Check:
     )
 
 
-async def _host_checks(host: Host, known: Understood) -> list[Check]:
+async def _host_checks(host: Host, known: ResolvedOptions) -> list[Check]:
     return [check async for check in host_checks(host, known)]
 
 

@@ -17,7 +17,7 @@ from colonnade.cli.failures import connection_hint
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from colonnade.cli.understood import Host, Understood
+    from colonnade.cli.resolved_options import Host, ResolvedOptions
 
 _STEP_S = 10.0
 _EXPIRES_SOON_DAYS = 30
@@ -36,7 +36,7 @@ _NOT_POSTGRES = "the server at this address is not PostgreSQL"
 _NO_TLS_HINT = "TLS is off on the server; sslmode=prefer or sslmode=disable connects without TLS"
 
 
-async def host_checks(host: Host, target: Understood) -> AsyncIterator[Check]:
+async def host_checks(host: Host, target: ResolvedOptions) -> AsyncIterator[Check]:
     """Yield the check of each step, and stop after the first failure."""
     if not isinstance(host.place, str):
         check = await _name(host)
@@ -85,7 +85,7 @@ async def _socket(host: Host) -> tuple[Check, Probe | None]:
     return ok("socket", summary, seconds=seconds), probe
 
 
-async def _tls(host: Host, probe: Probe, target: Understood) -> Check:
+async def _tls(host: Host, probe: Probe, target: ResolvedOptions) -> Check:
     is_required = target.sslmode in {"require", "verify-ca", "verify-full"}
     if host.context is None:
         why = "not used on a Unix socket" if isinstance(host.place, str) else "not requested"
@@ -122,7 +122,7 @@ def _tls_failed(error: ssl.SSLError) -> Check:
     return failed("tls", f"the handshake failed: {reason}", hint, in_use=False)
 
 
-def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Check:
+def _tls_facts(session: Any, context: ssl.SSLContext, target: ResolvedOptions) -> Check:
     """Report the TLS version and the certificate; warn if the certificate expires soon."""
     cipher = session.cipher()[0]
     is_verified = context.verify_mode == ssl.CERT_REQUIRED
@@ -159,7 +159,7 @@ def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Che
     return ok("tls", summary, **facts)
 
 
-async def _authentication(host: Host, probe: Probe, target: Understood) -> Check:
+async def _authentication(host: Host, probe: Probe, target: ResolvedOptions) -> Check:
     """Send user and database, and read the server's authentication request without answering."""
     try:
         async with asyncio.timeout(_STEP_S):

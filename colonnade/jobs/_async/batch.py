@@ -12,7 +12,7 @@ from colonnade._words.arguments import check_seconds
 from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError, InterfaceValueError, UntranslatableCharacterError
 from colonnade.jobs._async.asking import ask
-from colonnade.jobs._async.hurried import HurriedPool
+from colonnade.jobs._async.limited_pool import LimitedPool
 from colonnade.jobs._async.outbox import in_transaction
 from colonnade.jobs._async.waking import wake_after_theirs
 from colonnade.jobs._layouts.base import Part
@@ -395,7 +395,7 @@ async def extend_on(
 
 async def release_within(batch: Batch, seconds: float) -> None:
     """Give back what a batch still holds; raises TimeoutError if that takes longer."""
-    place = HurriedPool(batch.queue.pool, seconds)
+    place = LimitedPool(batch.queue.pool, seconds)
     await batch._release(place, batch.held)  # noqa: SLF001 - of this module
 
 

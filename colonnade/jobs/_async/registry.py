@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from colonnade._driver.sql.quoting import quote_literal
 from colonnade.jobs import _ddl
 from colonnade.jobs._layouts import LAYOUTS, layout_of
-from colonnade.jobs._trust import PLACE, place_from
+from colonnade.jobs._table_owner import PLACE, place_from
 from colonnade.jobs.definition import Definition, settings_from
 from colonnade.jobs.errors import QueueDefinitionError
 
 if TYPE_CHECKING:
     from colonnade.jobs._layouts.base import Layout
-    from colonnade.jobs._trust import Place
+    from colonnade.jobs._table_owner import Place
 
 COLUMNS = (
     "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), a.attnotnull"

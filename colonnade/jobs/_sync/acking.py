@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from colonnade.jobs._sync.batch import ack_together
-from colonnade.jobs._sync.hurried import HurriedPool
+from colonnade.jobs._sync.limited_pool import LimitedPool
 from colonnade.jobs._tasks.threads import Signal
 from colonnade.jobs.errors import PASSING
 from colonnade.jobs.logs import logger, of_jobs, of_queue
@@ -117,7 +117,7 @@ class Acks:
         self.error = None
         while batches := self._next():
             pool = batches[0].queue.pool
-            place = pool if within is None else HurriedPool(pool, within)
+            place = pool if within is None else LimitedPool(pool, within)
             try:
                 left, errors = ack_together(batches, place)
             except PASSING as error:

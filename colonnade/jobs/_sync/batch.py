@@ -15,7 +15,7 @@ from colonnade._words.shown import class_name
 from colonnade.errors import InterfaceError, InterfaceValueError, UntranslatableCharacterError
 from colonnade.jobs._layouts.base import Part
 from colonnade.jobs._sync.asking import ask
-from colonnade.jobs._sync.hurried import HurriedPool
+from colonnade.jobs._sync.limited_pool import LimitedPool
 from colonnade.jobs._sync.outbox import in_transaction
 from colonnade.jobs._sync.waking import wake_after_theirs
 from colonnade.jobs.definition import check_ids
@@ -395,7 +395,7 @@ def extend_on(
 
 def release_within(batch: Batch, seconds: float) -> None:
     """Give back what a batch still holds; raises TimeoutError if that takes longer."""
-    place = HurriedPool(batch.queue.pool, seconds)
+    place = LimitedPool(batch.queue.pool, seconds)
     batch._release(place, batch.held)  # noqa: SLF001 - of this module
 
 

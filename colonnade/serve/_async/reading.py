@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade.serve.arriving import (
+from colonnade.serve.table_request import (
     Table,
     arrival_errors,
     asked_headers,

@@ -1,4 +1,4 @@
-# Generated from colonnade/jobs/_async/hurried.py by tools/generate/unasync.py.
+# Generated from colonnade/jobs/_async/limited_pool.py by tools/generate/unasync.py.
 # Never edit it: run `make sync`.
 """A pool for callers with little time."""
 

@@ -31,7 +31,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Understood:
+class ResolvedOptions:
     """The resolved connection options, without secrets."""
 
     user: str
@@ -53,7 +53,7 @@ class Understood:
         return ", ".join(host.name for host in self.hosts)
 
 
-def understood(dsn: str | None, words: Mapping[str, object]) -> Understood:
+def resolved_options(dsn: str | None, words: Mapping[str, object]) -> ResolvedOptions:
     """Resolve the options as `connect` does.
 
     Raises ClientConfigurationError for invalid options.
@@ -76,7 +76,7 @@ def understood(dsn: str | None, words: Mapping[str, object]) -> Understood:
                 is_direct=first.is_direct,
             )
         )
-    return Understood(
+    return ResolvedOptions(
         user=options.info.user,
         database=options.info.database,
         hosts=tuple(hosts),

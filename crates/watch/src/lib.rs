@@ -7,7 +7,8 @@
 //! thread asks the [`Interpreter`] for stacks, and the [`Cause`] is derived from the kernel's
 //! counters of the loop's thread in the meantime.
 //!
-//! On all systems, [`timeline`] records what tasks do, and a [`Stopwatch`] times the phases of calls.
+//! On all systems, [`timeline`] records what tasks do, and a [`Stopwatch`] times the phases of
+//! calls.
 //!
 //! The crate knows neither Python nor PostgreSQL.
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from colonnade._words.signatures import options_of
 from colonnade.parallel.calls import Call, Stopped
-from colonnade.parallel.planning import Request
-from colonnade.parallel.plans import Partitions, close
+from colonnade.parallel.plan_request import Request
 from colonnade.parallel.reading import Reading
+from colonnade.parallel.snapshot_plan import Partitions, close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
     from colonnade import Columns
-    from colonnade.parallel.planning import Options
+    from colonnade.parallel.plan_request import Options
 
 T = TypeVar("T")
 

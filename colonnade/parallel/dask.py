@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from colonnade._columns.conversion.pandas import PandasFrames
 from colonnade._words.signatures import options_of
-from colonnade.parallel.planning import Request, plan
+from colonnade.parallel.plan_request import Request, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from colonnade.columns import Decimals, Dtypes
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Options
-    from colonnade.parallel.plans import Partitions
+    from colonnade.parallel.plan_request import Options
+    from colonnade.parallel.snapshot_plan import Partitions
 
 __all__ = ["from_plan", "read"]
 

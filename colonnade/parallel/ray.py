@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
-from colonnade.parallel.planning import Request, plan
+from colonnade.parallel.plan_request import Request, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Options
-    from colonnade.parallel.plans import Partitions
+    from colonnade.parallel.plan_request import Options
+    from colonnade.parallel.snapshot_plan import Partitions
 
 __all__ = ["from_plan", "read"]
 

@@ -17,7 +17,7 @@ from colonnade.parallel.snapshot_plan import Plan
 if TYPE_CHECKING:
     from colonnade import sync
     from colonnade.parallel.partition import Partition
-    from colonnade.parallel.planning import Options
+    from colonnade.parallel.plan_request import Options
 
 # Partitions per connection: a connection with small ones reads more of them.
 _PARTS_EACH = 2

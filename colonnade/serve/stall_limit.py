@@ -16,7 +16,7 @@ STALL_TIMEOUT_S = 30.0
 _log = logging.getLogger("colonnade.serve")
 
 
-class Patience:
+class StallLimit:
     """Breaks off an answer whose reader takes nothing for this many seconds; None: never.
 
     An asynchronous context manager, for the task that sends. That task ends as a cancelled one

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from colonnade._driver._async.resource import ConnectionResource, guarded
 from colonnade._driver.transport.asyncio import whole_block
-from colonnade._driver.transport.farewell import closed_error
+from colonnade._driver.transport.closed_error import closed_error
 from colonnade._words.arguments import ArgumentTypeError, check_name, check_switch
 from colonnade._words.shown import shown
 from colonnade.errors import InterfaceError, PostgresError

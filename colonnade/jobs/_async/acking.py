@@ -47,7 +47,7 @@ class Acks:
         self._left: deque[Batch] = deque()
         self.error: Exception | None = None
         self._pause = _AGAIN_S
-        self._bell = Signal()
+        self._signal = Signal()
         # The calls of `told` that wait for the server's answer.
         self._asking: deque[Signal] = deque()
 
@@ -98,8 +98,8 @@ class Acks:
 
     async def _round(self) -> None:
         """Wait for a batch, or until the batches that are left should be tried again."""
-        await self._bell.wait(self._pause if self._left else None)
-        self._bell.clear()
+        await self._signal.wait(self._pause if self._left else None)
+        self._signal.clear()
         asking = len(self._asking)
         self._pause = min(2 * self._pause, _AGAIN_MOST_S) if self._left else _AGAIN_S
         await self._flush_all()

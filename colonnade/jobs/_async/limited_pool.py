@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import colonnade
 
 
-class HurriedPool:
+class LimitedPool:
     """The part of a pool that `asking.ask` needs; each call ends within `seconds`.
 
     The wait for a connection counts: a worker that settles jobs because it ends must not wait for

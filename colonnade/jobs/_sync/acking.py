@@ -49,7 +49,7 @@ class Acks:
         self._left: deque[Batch] = deque()
         self.error: Exception | None = None
         self._pause = _AGAIN_S
-        self._bell = Signal()
+        self._signal = Signal()
         # The calls of `told` that wait for the server's answer.
         self._asking: deque[Signal] = deque()
 
@@ -100,8 +100,8 @@ class Acks:
 
     def _round(self) -> None:
         """Wait for a batch, or until the batches that are left should be tried again."""
-        self._bell.wait(self._pause if self._left else None)
-        self._bell.clear()
+        self._signal.wait(self._pause if self._left else None)
+        self._signal.clear()
         asking = len(self._asking)
         self._pause = min(2 * self._pause, _AGAIN_MOST_S) if self._left else _AGAIN_S
         self._flush_all()

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from colonnade._words.arguments import check_between
 from colonnade.observe.beat.beat_file import check_seconds, checked_path
-from colonnade.observe.beat.writers import open_outlet, remove_ended
+from colonnade.observe.beat.writers import open_writer, remove_ended
 from colonnade.observe.running import Running
 
 if TYPE_CHECKING:
-    from colonnade.observe.beat.writers import Outlet
+    from colonnade.observe.beat.writers import BeatWriter
 
 _PID = "{pid}"
 _LONGEST_INTERVAL = 3600.0

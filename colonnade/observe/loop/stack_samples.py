@@ -1,4 +1,4 @@
-"""The sight of a loop from another thread, while it stalls."""
+"""Stacks of a loop, taken from another thread while it stalls."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ pub(crate) struct Pings {
     pub(crate) asleep: Duration,
 }
 
-impl Pulse {
+impl Pings {
     /// Sends a ping that was due before the process was stopped for the time `stopped`.
     pub(crate) fn ping(&mut self, now: Instant, stopped: Duration, before: Counters) {
         self.pings += 1;

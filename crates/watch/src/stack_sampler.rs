@@ -15,7 +15,7 @@ pub trait Interpreter: Send + 'static {
     type Stack: Send;
 
     /// Waits for the interpreter, calls `look` at once, and takes the stack with its answer.
-    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> Sight<Self::Stack>;
+    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> StackSample<Self::Stack>;
 }
 
 /// The state of a stall once the interpreter is held.

@@ -74,7 +74,7 @@ class Hub:
             self._failure = None
             self._task = asyncio.create_task(self._run(), name="colonnade.jobs.listen")
 
-    async def leave(self, channels: Sequence[str], bell: Signal) -> None:
+    async def leave(self, channels: Sequence[str], signal: Signal) -> None:
         """Stop setting it; the last one gives the connection back."""
         for channel in channels:
             self._signals[channel].remove(signal)
@@ -113,8 +113,8 @@ class Hub:
 
     async def caught_up(self, stop: Signal) -> None:
         """Wait until it is not behind, or for `stop`. Raises the error of a failing connection."""
-        bell = Signal()
-        self._waiting.append(bell)
+        signal = Signal()
+        self._waiting.append(signal)
         try:
             with stop.sets(signal):
                 while True:

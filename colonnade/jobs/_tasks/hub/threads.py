@@ -77,7 +77,7 @@ class Hub:
                 )
                 self._thread.start()
 
-    def leave(self, channels: Sequence[str], bell: Signal) -> None:
+    def leave(self, channels: Sequence[str], signal: Signal) -> None:
         """Stop setting it; the last one gives the connection back."""
         with self._lock:
             for channel in channels:
@@ -111,8 +111,8 @@ class Hub:
 
     def caught_up(self, stop: Signal) -> None:
         """Wait until it is not behind, or for `stop`. Raises the error of a failing connection."""
-        bell = Signal()
-        self._waiting.append(bell)
+        signal = Signal()
+        self._waiting.append(signal)
         try:
             with stop.sets(signal):
                 while True:

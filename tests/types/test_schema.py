@@ -215,7 +215,7 @@ def test_a_cast_that_there_is_not(link: Connection, sql_type: str, cast: str) ->
     possible = ", ".join(dict.fromkeys(map(listed, CASTS[sql_type])))
     said = f'schema asks for column "v" of type {type_name} as {cast}; possible: {possible}'
     if cast == "float32" and "float64" in possible:
-        said += '; "float" is Arrow\'s, of 32 bits: write "float64"'
+        said += '; "float32", Arrow\'s "float", has 32 bits: write "float64"'
     assert str(refused.value) == said
     assert link.fetchval("SELECT 1") == 1
 

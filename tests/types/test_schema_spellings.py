@@ -112,7 +112,9 @@ def test_words_of_pandas(link: Connection, sql: str, asked: Any, arrow_type: str
 def test_errors_name_words_that_can_be_written(link: Connection) -> None:
     with pytest.raises(SchemaError, match=r'names of pandas.*as "Int64", "string", "category"'):
         link.fetch_columns("SELECT 1 AS v", schema={"v": "number"})
-    with pytest.raises(SchemaError, match='"float" is Arrow\'s, of 32 bits: write "float64"'):
+    with pytest.raises(
+        SchemaError, match='"float32", Arrow\'s "float", has 32 bits: write "float64"'
+    ):
         link.fetch_columns("SELECT 1 AS v", schema={"v": "float"})
 
 

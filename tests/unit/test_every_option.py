@@ -19,8 +19,6 @@ ONE: dict[str, Any] = {"a": [1]}
 NOTHING = object()
 # PEP 249 has a class of its own for an option of `sync.connect`.
 IN_PEP_249 = ("dbapi.connect", "dsn")
-# The core checks it, and raises asyncpg's class alone.
-IN_THE_CORE = {"record_class"}
 TABLE = "option_survey"
 CHANNEL = "option_survey"
 
@@ -180,8 +178,6 @@ def test_the_option_is_named(option: Option, surveyed: str) -> None:
             kind, _, name = option.call.partition(".")
             function = bound(kind, name, block, surveyed)
         refusals: tuple[type[Exception], ...] = (TypeError,)
-        if option.name in IN_THE_CORE:
-            refusals = (TypeError, colonnade.InterfaceError)
         if option == IN_PEP_249:
             refusals = (dbapi.ProgrammingError,)
         with pytest.raises(refusals, match=rf"\b{option.name}\b") as caught:

@@ -58,6 +58,11 @@ pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
     of_class(py, "InterfaceError", message)
 }
 
+/// `InterfaceTypeError`: an argument of the wrong type, for which asyncpg raises `InterfaceError`.
+pub(crate) fn interface_type(py: Python<'_>, message: &str) -> PyErr {
+    of_class(py, "InterfaceTypeError", message)
+}
+
 /// The exception for a failed exchange.
 pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
     match error {

@@ -82,7 +82,9 @@ impl fmt::Display for SchemaError {
                 texts.retain(|text| !possible.contains(text));
                 f.write_str(&[*possible, texts.as_slice()].concat().join(", "))?;
                 if *offered == Override::Float32 && possible.contains(&"float64") {
-                    f.write_str("; \"float\" is Arrow's, of 32 bits: write \"float64\"")?;
+                    f.write_str(
+                        "; \"float32\", Arrow's \"float\", has 32 bits: write \"float64\"",
+                    )?;
                 }
                 if *has_codec {
                     f.write_str(

@@ -120,7 +120,7 @@ impl RecordClass {
         let is_subclass = |class: &&Bound<'_, PyType>| class.is_subclass(record).unwrap_or(false);
         let Some(class) = asked.cast::<PyType>().ok().filter(is_subclass) else {
             let shown = shown(asked);
-            return Err(errors::interface(
+            return Err(errors::interface_type(
                 py,
                 &format!(
                     "record_class is expected to be a subclass of colonnade.Record, or tuple, got \

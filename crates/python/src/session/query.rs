@@ -77,16 +77,19 @@ impl Session {
 #[pymethods]
 impl Session {
     /// The statement kept for a text and these declared types, or None.
-    #[pyo3(signature = (sql, declared = None))]
+    #[pyo3(signature = (query, declared = None))]
     fn cached_statement(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         declared: Option<Vec<u32>>,
     ) -> PyResult<Option<Statement>> {
         let mut inner = self.lock(py)?;
         let now = inner.since.elapsed();
-        Ok(inner.core.cached_statement(sql, &declared.unwrap_or_default(), now).map(Statement::new))
+        Ok(inner
+            .core
+            .cached_statement(query, &declared.unwrap_or_default(), now)
+            .map(Statement::new))
     }
 
     /// The number of prepared statements kept.
@@ -103,35 +106,40 @@ impl Session {
 
     /// Begins to prepare a text; the Completion holds the Statement. `declared` has OIDs of its
     /// parameters' types; the server infers those that are 0 or missing.
-    #[pyo3(signature = (sql, declared = None))]
-    fn prepare(&self, py: Python<'_>, sql: &str, declared: Option<Vec<u32>>) -> PyResult<()> {
-        self.begin_preparing(py, |core| core.prepare(sql, &declared.unwrap_or_default()))
+    #[pyo3(signature = (query, declared = None))]
+    fn prepare(&self, py: Python<'_>, query: &str, declared: Option<Vec<u32>>) -> PyResult<()> {
+        self.begin_preparing(py, |core| core.prepare(query, &declared.unwrap_or_default()))
     }
 
     /// The statement that `prepare_plain` has kept for a text, or None.
-    fn cached_plain(&self, py: Python<'_>, sql: &str, owners: u16) -> PyResult<Option<Statement>> {
+    fn cached_plain(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        owners: u16,
+    ) -> PyResult<Option<Statement>> {
         let mut inner = self.lock(py)?;
         let now = inner.since.elapsed();
-        Ok(inner.core.cached_plain(sql, owners, now).map(Statement::new))
+        Ok(inner.core.cached_plain(query, owners, now).map(Statement::new))
     }
 
     /// As `prepare`, for one of the driver's own queries: it ignores users' codecs, but for the
     /// first `owners` columns.
-    fn prepare_plain(&self, py: Python<'_>, sql: &str, owners: u16) -> PyResult<()> {
-        self.begin_preparing(py, |core| core.prepare_plain(sql, owners))
+    fn prepare_plain(&self, py: Python<'_>, query: &str, owners: u16) -> PyResult<()> {
+        self.begin_preparing(py, |core| core.prepare_plain(query, owners))
     }
 
     /// Begins to prepare a statement that the caller owns and that the server closes after its last
     /// user drops it; the Completion holds the Statement. If `name` is None, a name is made for it.
-    #[pyo3(signature = (sql, name, declared = None))]
+    #[pyo3(signature = (query, name, declared = None))]
     fn prepare_owned(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         name: Option<&str>,
         declared: Option<Vec<u32>>,
     ) -> PyResult<()> {
-        self.begin(py, |core| core.prepare_owned(sql, name, &declared.unwrap_or_default()))
+        self.begin(py, |core| core.prepare_owned(query, name, &declared.unwrap_or_default()))
     }
 
     /// Whether the caller's own statement may mean something else than when it was described.
@@ -149,10 +157,10 @@ impl Session {
 
     /// Begins to prepare a text that is not kept; the Completion holds the Statement. If it is
     /// `plain`, users' codecs are ignored.
-    fn describe(&self, py: Python<'_>, sql: &str, plain: bool) -> PyResult<()> {
+    fn describe(&self, py: Python<'_>, query: &str, plain: bool) -> PyResult<()> {
         let conversions =
             if plain { Conversions::Plain { owners: 0 } } else { Conversions::Owners };
-        self.begin(py, |core| core.describe(sql, conversions))
+        self.begin(py, |core| core.describe(query, conversions))
     }
 
     /// Begins a query whose Completion holds its rows; `row_limit` 0 fetches all. The rows are of
@@ -174,18 +182,18 @@ impl Session {
 
     /// As `fetch_rows`, with the statement kept for a text and these declared types; False if there
     /// is none.
-    #[pyo3(signature = (sql, arguments, row_limit, record_class = None, declared = None))]
+    #[pyo3(signature = (query, arguments, row_limit, record_class = None, declared = None))]
     fn fetch_kept(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
         record_class: Option<&Bound<'_, PyAny>>,
         declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
-        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, query, declared)? else { return Ok(false) };
         self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
 
@@ -207,18 +215,18 @@ impl Session {
 
     /// As `hold_rows`, with the statement kept for a text and these declared types; False if there
     /// is none.
-    #[pyo3(signature = (sql, arguments, record_class, makes_rows, declared = None))]
+    #[pyo3(signature = (query, arguments, record_class, makes_rows, declared = None))]
     fn hold_kept(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         arguments: &Bound<'_, PyTuple>,
         record_class: Option<&Bound<'_, PyAny>>,
         makes_rows: bool,
         declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
-        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, query, declared)? else { return Ok(false) };
         self.hold_rows(py, &statement, arguments, record_class, makes_rows)
     }
 
@@ -240,18 +248,18 @@ impl Session {
 
     /// As `fetch_columns`, of all rows, with the statement kept for a text and these declared
     /// types; False if there is none.
-    #[pyo3(signature = (sql, arguments, schema, infinity, declared = None))]
+    #[pyo3(signature = (query, arguments, schema, infinity, declared = None))]
     fn fetch_columns_kept(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         arguments: &Bound<'_, PyTuple>,
         schema: Option<&Bound<'_, PyDict>>,
         infinity: &Bound<'_, PyAny>,
         declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
-        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, query, declared)? else { return Ok(false) };
         self.fetch_columns(py, &statement, arguments, schema, infinity, 0)
     }
 
@@ -288,17 +296,17 @@ impl Session {
     fn execute_kept(
         &self,
         py: Python<'_>,
-        sql: &str,
+        query: &str,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
-        let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, query, None)? else { return Ok(false) };
         self.execute(py, &statement, arguments)
     }
 
     /// Begins a script by the simple protocol; always True.
-    fn script(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
-        self.begin(py, |core| core.script(sql)).map(|()| true)
+    fn script(&self, py: Python<'_>, query: &str) -> PyResult<bool> {
+        self.begin(py, |core| core.script(query)).map(|()| true)
     }
 }
 

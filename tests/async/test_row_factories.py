@@ -179,7 +179,7 @@ async def test_with_tuples_for_records(dsn: str) -> None:
 
 async def test_what_is_no_factory(dsn: str) -> None:
     factory: Any = "dict"
-    with pytest.raises(InterfaceError, match="row_factory is expected to be a function"):
+    with pytest.raises(InterfaceError, match="row_factory must be a function"):
         await colonnade.connect(dsn, row_factory=factory)
 
 

@@ -52,7 +52,7 @@ class InterruptedAttributes:
 
 
 # Python's abstract classes and protocols read the class, and its exception propagates unchanged.
-ASKED_BY_PYTHON = {"source", "bytes", "sink", "con", "user", "records", "index"}
+ASKED_BY_PYTHON = {"source", "bytes", "sink", "con", "user", "records", "index", "sets"}
 
 
 @pytest.fixture

@@ -28,15 +28,26 @@ sys.exit(cli.main())
 def test_the_contents_have_every_page() -> None:
     shown = program.run(None, "docs")
     assert shown.returncode == 0
-    names = [line.split()[0] for line in shown.stdout.splitlines()]
+    lines = shown.stdout.splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ")]
     found = [path.stem for path in (ROOT / "docs").rglob("*.md")]
     # Each name stands once, whatever the folder, so that a name leads to one page.
     assert sorted(names) == sorted(set(found) - {"README"})
     assert len(found) == len(set(found))
     assert "Ten minutes with Colonnade" in shown.stdout
+    # By subject, as the index has them.
+    assert lines[0] == "Begin here"
+    assert lines.index("Data") < lines.index("Reference")
 
 
-@pytest.mark.parametrize("name", ["copy", "copy.md", "data/copy", "docs/data/copy.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("copy", "copy.md", "data/copy", "docs/data/copy.md"),
+        # As other pages print their links to it.
+        *("../data/copy.md", "copy.md#records-in", "../data/copy.md#records-in"),
+    ],
+)
 def test_a_pipe_gets_the_page_as_it_is(name: str) -> None:
     assert program.run(None, "docs", name).stdout == (ROOT / "docs" / "data" / "copy.md").read_text(
         "utf-8"
@@ -49,12 +60,29 @@ def test_a_page_that_is_not_there() -> None:
     assert shown.stderr == "colonnade: there is no page 'colums': did you mean columns?\n"
 
 
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        *(("codecs", "types"), ("embedded", "testing"), ("from-asyncpg", "asyncpg")),
+        *(("geo", "dataframes"), ("pipelines", "transactions"), ("pythons", "support")),
+        *(("replication", "listening"), ("rows", "queries"), ("running", "support")),
+        *(("statements", "queries"), ("struct-layout", "structs"), ("timing", "slow-requests")),
+        *(("docs/timing.md", "metrics"), ("timing.md#phases", "slow-requests")),
+    ],
+)
+def test_a_page_of_before_leads_to_the_one_that_has_it(former: str, now: str) -> None:
+    with pytest.raises(pages.PageError, match=rf"did you mean .*\b{now}\b"):
+        pages.page(former)
+
+
 def test_a_name_like_no_other_leads_to_the_list() -> None:
     with pytest.raises(pages.PageError, match="no page 'qqq': colonnade docs lists them"):
         pages.page("qqq")
 
 
-@pytest.mark.parametrize("name", ["../README", "/etc/hosts", "../ARCHITECTURE.md", "service/copy"])
+@pytest.mark.parametrize(
+    "name", ["../../README.md", "/etc/hosts", "../ARCHITECTURE.md", "service/copy"]
+)
 def test_nothing_else_is_read(name: str) -> None:
     with pytest.raises(pages.PageError, match="there is no page"):
         pages.page(name)

@@ -8,14 +8,19 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import colonnade
 
 FOLDER = Path(colonnade.__file__).parent / "_pages"
 INDEX = "README"
-_TITLE = re.compile(r"(?m)^# (.+)$")
+_CODE = re.compile(r"(?ms)^```.*?^```$")
+_HEADING = re.compile(r"(?m)^#+ (.+)$")
+_LISTED = re.compile(r"- \[(.+?)\]\([\w-]+/([\w-]+)\.md\)")
+_WORD = re.compile(r"[^\W_]+")
+# Pages that were merged are found by "pythons" or "running" where a heading has "Python" or "runs".
+_ENDING = re.compile(r"(?:n?ing|ies|ys?|s)$")
 
 
 class PageError(Exception):
@@ -36,25 +41,52 @@ def names() -> list[str]:
 
 
 def page(name: str) -> str:
-    """Return the text of a page; its name may have its folder: `copy` is `docs/data/copy.md`."""
-    asked = name.replace("\\", "/").removeprefix("docs/").removesuffix(".md")
+    """Return the text of a page; its name may have its folder: `copy` is `docs/data/copy.md`.
+
+    Links as pages print them lead to the whole page: `../data/copy.md#records-in`.
+    """
+    asked = name.replace("\\", "/").partition("#")[0]
+    asked = asked.removeprefix("docs/").removeprefix("../").removesuffix(".md")
     known = [*names(), INDEX]
     found = [path for path in FOLDER.rglob("*.md") if path.as_posix().endswith(f"/{asked}.md")]
     if not found:
-        close = difflib.get_close_matches(asked, known, 3)
+        close = _about(asked) or difflib.get_close_matches(asked, known, 3)
         hint = f"did you mean {', '.join(close)}?" if close else "colonnade docs lists them"
         raise PageError(f"there is no page {name!r}: {hint}")
     return found[0].read_text("utf-8")
 
 
 def contents() -> str:
-    """Return the names of all pages with their titles, a line each."""
+    """Return the names of all pages with their titles, by subject as the index has them."""
     width = max(map(len, names()))
-    lines = []
-    for name in names():
-        title = _TITLE.search(page(name))
-        lines.append(f"{name:{width}}  {title[1] if title else ''}".rstrip())
-    return "\n".join(lines) + "\n"
+    parts = []
+    for section in page(INDEX).split("\n## ")[1:]:
+        listed = [f"  {name:{width}}  {title}" for title, name in _LISTED.findall(section)]
+        if listed:
+            parts.append("\n".join([section.partition("\n")[0], *listed]) + "\n")
+    return "\n".join(parts)
+
+
+def _about(asked: str) -> list[str]:
+    """Return up to three pages that have all words of `asked` in their headings or index lines."""
+    wanted = _words(asked)
+    found = []
+    for name, line in _index_lines():
+        headings = _HEADING.findall(_CODE.sub("", page(name)))
+        if wanted and wanted <= _words(" ".join([line, *headings])):
+            found.append((not wanted <= _words(headings[0]), name))
+    # Those whose title has the words come first, and then the order is that of the index.
+    return [name for _, name in sorted(found, key=lambda one: one[0])[:3]]
+
+
+def _index_lines() -> Iterator[tuple[str, str]]:
+    for line in page(INDEX).splitlines():
+        if listed := _LISTED.match(line):
+            yield listed[2], line
+
+
+def _words(text: str) -> set[str]:
+    return {_ENDING.sub("", word) for word in _WORD.findall(text.lower())}
 
 
 def run(words: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from colonnade._driver.exact_dates import exact_dates
 from colonnade._words.shown import class_name, full_name
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
 
@@ -27,7 +27,36 @@ class HasConnection(Protocol):
         raise NotImplementedError
 
 
-Connectable: TypeAlias = "str | sync.Connection | HasConnection | Any"
+class OfSqlalchemy(Protocol):
+    """SQLAlchemy's Engine or Connection, not those of asyncio."""
+
+    @property
+    def dialect(self) -> Any:
+        """The dialect, `postgresql+colonnade`."""
+        raise NotImplementedError
+
+    @property
+    def begin(self) -> Callable[[], AbstractContextManager[Any]]:
+        """Begin a transaction."""
+        raise NotImplementedError
+
+
+class SessionOfSqlalchemy(Protocol):
+    """SQLAlchemy's Session, or one of a thread (`scoped_session`)."""
+
+    @property
+    def get_bind(self) -> Callable[[], Any]:
+        """Return the engine or the connection."""
+        raise NotImplementedError
+
+    @property
+    def connection(self) -> Callable[[], OfSqlalchemy]:
+        """Return the connection of the transaction."""
+        raise NotImplementedError
+
+
+_OfColonnade: TypeAlias = "str | sync.Connection | sync.PoolConnectionProxy | sync.Pool"
+Connectable: TypeAlias = "_OfColonnade | HasConnection | OfSqlalchemy | SessionOfSqlalchemy"
 """A DSN; a `colonnade.sync.Connection` or `Pool`; a `HasConnection`, such as a connection of
 `colonnade.dbapi`; or SQLAlchemy's Engine, Connection or Session whose URL begins with
 `postgresql+colonnade://`."""

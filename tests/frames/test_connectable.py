@@ -155,15 +155,15 @@ def test_a_dialect_of_another_driver_is_told_apart() -> None:
 async def test_what_leads_nowhere(dsn: str) -> None:
     async_connection = await colonnade.connect(dsn)
     with pytest.raises(TypeError, match=r"whose methods are asynchronous.*write_table"):
-        read_sql("SELECT 1", async_connection)
+        read_sql("SELECT 1", async_connection)  # type: ignore[call-overload]
     await async_connection.close()
     async with colonnade.create_pool(dsn, min_size=1) as pool:
         with pytest.raises(TypeError, match="Pool, whose methods are asynchronous"):
-            write_table(ONE, "lent", pool)
+            write_table(ONE, "lent", pool)  # type: ignore[arg-type]
         async with pool.acquire() as lent:
             with pytest.raises(TypeError, match="PoolConnectionProxy, whose methods are async"):
                 write_table(ONE, "lent", lent)
             with pytest.raises(TypeError, match="PoolConnectionProxy, whose methods are async"):
                 read_sql("SELECT 1", lent)
     with pytest.raises(TypeError, match=r"con is of the class int: pass a DSN, a connection"):
-        read_sql("SELECT 1", 5)
+        read_sql("SELECT 1", 5)  # type: ignore[call-overload]

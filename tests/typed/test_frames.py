@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Generator
-from typing import Any, assert_type
+from typing import TYPE_CHECKING, Any, assert_type
 
 import pandas as pd
 import polars as pl
@@ -12,6 +12,12 @@ import pytest
 from numpy.typing import NDArray
 
 import colonnade
+from colonnade import dbapi, incremental, sync
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+    from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+    from sqlalchemy.orm import Session
 
 QUERY = "SELECT 1 AS id"
 
@@ -40,3 +46,30 @@ def test_what_is_not_offered(dsn: str) -> None:
     with pytest.raises(TypeError, match=r"read_sql\(\) got an unexpected keyword argument 'chunk'"):
         colonnade.read_sql(QUERY, dsn, chunk=5)  # type: ignore[call-overload]
     assert inspect.signature(colonnade.read_sql).parameters["infinity"].default == "raise"
+
+
+def what_lends_a_connection(
+    engine: Engine, of_alchemy: Connection, session: Session, pool: sync.Pool
+) -> None:
+    """Checked by mypy and pyright, and never called."""
+    for con in (engine, of_alchemy, session, pool):
+        colonnade.write_table({}, "t", con)
+    colonnade.read_sql(QUERY, engine)
+    colonnade.read_sql(QUERY, of_alchemy)
+    colonnade.read_sql(QUERY, session)
+    colonnade.read_sql(QUERY, dbapi.connect())
+    with pool.acquire() as lent:
+        colonnade.read_sql(QUERY, lent)
+
+
+def what_lends_none(
+    engine: AsyncEngine, session: AsyncSession, pool: colonnade.Pool, conn: colonnade.Connection
+) -> None:
+    """Checked by mypy, and never called: an unused `ignore` is an error."""
+    colonnade.write_table({}, "t", engine)  # type: ignore[arg-type]
+    colonnade.write_table({}, "t", session)  # type: ignore[arg-type]
+    colonnade.write_table({}, "t", pool)  # type: ignore[arg-type]
+    colonnade.write_table({}, "t", conn)  # type: ignore[arg-type]
+    colonnade.write_table({}, "t", 5)  # type: ignore[arg-type]
+    colonnade.read_sql(QUERY, conn)  # type: ignore[call-overload]
+    incremental.sync.read_new("t", conn, by="id")  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -30,3 +30,35 @@ def options_of(taker: Callable[..., object]) -> Callable[[F], F]:
         return function
 
     return complete
+
+
+def check_options(
+    function: Callable[..., object],
+    options: Collection[str],
+    *takers: Callable[..., object],
+    other_words: Mapping[str, str] | None = None,
+) -> None:
+    """Raise TypeError, in the name of a public function, for options that no taker has.
+
+    Python's own error would name the function that the options are passed to. Of `other_words`,
+    each is the name that another library gives to an option.
+    """
+    if not options:
+        return
+    known: list[str] = []
+    for taker in (function, *takers):
+        for one in inspect.signature(taker).parameters.values():
+            if one.kind is one.VAR_KEYWORD and taker is not function:
+                return
+            if one.kind is one.KEYWORD_ONLY:
+                known.append(one.name)
+    for name in options:
+        if name not in known:
+            import difflib
+
+            close = [other_words[name]] if other_words and name in other_words else []
+            close += difflib.get_close_matches(name, known, 1)
+            hint = f". Did you mean '{close[0]}'?" if close else ""
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument '{name}'{hint}"
+            )

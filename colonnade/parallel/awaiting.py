@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from colonnade._words.signatures import options_of
 from colonnade.parallel.calls import Call, Stopped
-from colonnade.parallel.plan_request import Request
+from colonnade.parallel.plan_request import Request, check_request
 from colonnade.parallel.reading import Reading
 from colonnade.parallel.snapshot_plan import Partitions, close
 
@@ -45,6 +45,7 @@ async def read(
     queries are cancelled, and the call ends after all connections are closed. Raises the first
     error.
     """
+    check_request(read, options)
     reading = Reading(
         table_or_query, dsn, connections=connections, parts=parts, ordered=ordered, **options
     )
@@ -80,6 +81,7 @@ async def plan(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[O
     Raises InterfaceError if it cannot be split in this way, or if its rows may differ each time it
     runs (LIMIT, DISTINCT ON, `now()`, volatile functions), and the server's errors for the query.
     """
+    check_request(plan, options)
     request = Request(table_or_query, dsn, parts=parts, **options)
     planning = _Planning(request)
     return await _outcome(planning, planning.run)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from colonnade._columns.conversion.pandas import PandasFrames
 from colonnade._words.signatures import options_of
-from colonnade.parallel.plan_request import Request, plan
+from colonnade.parallel.plan_request import Request, check_request, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,7 @@ def read(
 
     Raises ImportError without Dask.
     """
+    check_request(read, options)
     made = plan(table_or_query, dsn, parts=parts, **options)
     return from_plan(made, dtypes=dtypes, decimals=decimals)
 

@@ -17,7 +17,7 @@ from colonnade._words.arguments import (
     check_values,
 )
 from colonnade._words.shown import class_name
-from colonnade._words.signatures import options_of
+from colonnade._words.signatures import check_options, options_of
 from colonnade.errors import InterfaceError, InterfaceValueError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.agreement import check_agreement
 from colonnade.parallel.cuts import (
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _EXPORT = "export"
 _CUTS = ("quantile", "range")
+# As `read_sql` and DB-API name them.
+_OTHER_WORDS = {"params": "args", "parameters": "args"}
 
 
 class Options(TypedDict, total=False):
@@ -109,8 +111,14 @@ class Request:
 @options_of(Request)
 def plan(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[Options]) -> Plan:
     """As `colonnade.parallel.plan`, without `await`."""
+    check_request(plan, options)
     request = Request(table_or_query, dsn, parts=parts, **options)
     return Plan(*request.plan(request.source.connect()))
+
+
+def check_request(call: Callable[..., object], options: Options) -> None:
+    """Raise TypeError, in the name of the call, for an option that it does not have."""
+    check_options(call, options, other_words=_OTHER_WORDS)
 
 
 def _check_dsn(dsn: object) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
-from colonnade.parallel.plan_request import Request, plan
+from colonnade.parallel.plan_request import Request, check_request, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,7 @@ def read(table_or_query: str, dsn: str, *, parts: int, **options: Unpack[Options
 
     Raises InterfaceError for such a column, ImportError without Ray.
     """
+    check_request(read, options)
     made = plan(table_or_query, dsn, parts=parts, **options)
     try:
         return from_plan(made)

@@ -11,7 +11,7 @@ from colonnade._words.arguments import check_count, check_switch
 from colonnade._words.signatures import options_of
 from colonnade.errors import InterfaceError
 from colonnade.parallel.calls import TELL_AGAIN_SECONDS, Call, Stopped
-from colonnade.parallel.plan_request import Request
+from colonnade.parallel.plan_request import Request, check_request
 from colonnade.parallel.snapshot_plan import Plan
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def read(
     If one thread fails, or at Ctrl-C, the queries of the others are cancelled, and the call ends
     after all connections are closed. Raises the first error.
     """
+    check_request(read, options)
     reading = Reading(
         table_or_query, dsn, connections=connections, parts=parts, ordered=ordered, **options
     )

@@ -11,7 +11,7 @@ from colonnade import Columns
 from colonnade._core.formats import ArrowStreamReader
 from colonnade._words.arguments import check_choice, check_count
 from colonnade._words.extras import how_to_install
-from colonnade._words.shown import shown
+from colonnade._words.shown import full_name, shown
 from colonnade.errors import FaultyTableError, IncompleteTableError, InterfaceError
 from colonnade.formats.streams import STREAMS
 
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _MEDIA_TYPE = next(form.media_type for form in STREAMS if form.name == "arrow")
 #: Both have the same classes.
 _LIBRARIES = ("httpx", "httpx2")
+#: The client of either colour: the block that it is for, and the call for the other's.
+_CLIENTS = {
+    "AsyncClient": ("__aenter__", "colonnade.serve.sync.read"),
+    "Client": ("__enter__", "colonnade.serve.read"),
+}
 #: The encodings of HTTP that are accepted: one of these makes at most a thousand bytes of one.
 _ENCODINGS = ("identity", "gzip", "deflate")
 #: A longer problem document, or one of unknown length, is not read.
@@ -75,6 +80,17 @@ def check_is_table(response: Any) -> None:
             "the table has the content encoding "
             f"{shown(response.headers['content-encoding'])}; known are {', '.join(_ENCODINGS)}"
         )
+
+
+def check_client(client: Any, wanted: str) -> None:
+    """Raise TypeError for a client that is not like httpx's class of this name."""
+    block, other = _CLIENTS[wanted]
+    # A session of requests has a switch of this name.
+    streams = callable(getattr(client, "stream", None))
+    if streams and hasattr(client, block):
+        return
+    hint = f": {other} takes it" if streams else ""
+    raise TypeError(f"client must be an httpx.{wanted}, not {full_name(type(client))}{hint}")
 
 
 def asked_headers(headers: Mapping[str, str] | None, codec: str | None) -> dict[str, str]:

@@ -87,6 +87,10 @@ class Queue(Tables):
         return f"<Queue {self.definition}: {', '.join(self.definition.payload)}>"
 
 
+# Python's errors about arguments have this name.
+Tables.add.__qualname__ = "Queue.add"
+
+
 def get(
     queues: Sequence[Queue],
     *,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._words.signatures import check_options
 from colonnade.serve.table_request import (
     Table,
     arrival_errors,
     asked_headers,
+    check_client,
     check_is_table,
     http_library,
     is_short,
@@ -57,6 +59,8 @@ async def read(
                 headers=headers,
                 **options,
             )
+    check_client(client, "AsyncClient")
+    check_options(read, options, client.stream)
     asked = asked_headers(headers, codec)
     table = Table(max_bytes)
     async with client.stream(method, url, headers=asked, **options) as response:

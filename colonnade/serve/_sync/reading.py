@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._words.signatures import check_options
 from colonnade.serve.table_request import (
     Table,
     arrival_errors,
     asked_headers,
+    check_client,
     check_is_table,
     http_library,
     is_short,
@@ -59,6 +61,8 @@ def read(
                 headers=headers,
                 **options,
             )
+    check_client(client, "Client")
+    check_options(read, options, client.stream)
     asked = asked_headers(headers, codec)
     table = Table(max_bytes)
     with client.stream(method, url, headers=asked, **options) as response:

@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from colonnade._core import Record
+from colonnade._driver._async.connect import connect as open_connection
 from colonnade._driver._async.connection import Connection
 from colonnade._driver._async.pool.gather import Gather
 from colonnade._driver._async.pool.holder import PoolConnectionHolder
@@ -26,6 +27,7 @@ from colonnade._driver.transport.asyncio import deadline
 from colonnade._driver.transport.forks import tell_in_child
 from colonnade._words.arguments import check_name, check_whole, checked_timeout
 from colonnade._words.shown import class_name, shown
+from colonnade._words.signatures import check_options
 from colonnade.errors import InterfaceError, InterfaceTypeError, InterfaceValueError
 
 if TYPE_CHECKING:
@@ -553,6 +555,8 @@ def create_pool(
 
     Raises ValueError or TypeError for invalid sizes, lifetimes and classes.
     """
+    if connect is None:
+        check_options(create_pool, connect_kwargs, open_connection)
     pool = Pool(
         dsn,
         init_size=init_size,

@@ -128,8 +128,8 @@ class TableResponse:
         for name, text in (("etag", etag), ("filename", filename)):
             if text is not None:
                 check_name(name, text)
-        if filename is not None and any("\ud800" <= letter <= "\udfff" for letter in filename):
-            raise ValueError("filename has half of a surrogate pair, which no header can have")
+        if filename is not None:
+            _check_filename(filename)
         self._etag = etag
         self._filename = filename
         check_mapping("headers", headers)
@@ -279,6 +279,17 @@ def _header(name: str, value: str) -> tuple[bytes, bytes]:
     if name.lower() in _OWN_HEADERS:
         raise ValueError(f"the header {shown(name)} is the response's own")
     return name.lower().encode("ascii"), value.encode("latin-1")
+
+
+def _check_filename(name: str) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise ValueError("filename has half of a surrogate pair, which no header can have")
+    if "/" in name or "\\" in name:
+        raise ValueError(f"filename must be a name without folders, not {shown(name)}")
+    for form in STREAMS:
+        if name.lower().endswith(form.ending):
+            wanted = "filename must be without an ending, which follows from the format"
+            raise ValueError(f"{wanted}, not {shown(name)}")
 
 
 def _attachment(name: str, choice: Choice) -> bytes:

@@ -532,6 +532,11 @@ async def test_wrong_arguments_are_named(pool: colonnade.Pool) -> None:
         ({"headers": {"price": "5 €"}}, "the header 'price' has a character that"),
         ({"headers": {"Content-Type": "text/csv"}}, "is the response's own"),
         ({"filename": "\ud800"}, "filename has half of a surrogate pair"),
+        (
+            {"filename": "flights.csv"},
+            "filename must be without an ending, .* not 'flights.csv'",
+        ),
+        ({"filename": "a/b"}, "filename must be a name without folders, not 'a/b'"),
         ({"json_rows_max": 0}, "json_rows_max must be 1 or more"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):

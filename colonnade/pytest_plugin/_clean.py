@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from colonnade._words.shown import class_name
 from colonnade.pytest_plugin import _server
 from colonnade.pytest_plugin._databases import Databases, TemplateFailedError
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from colonnade.pytest_plugin._databases import Fill
 
 _LATER = "The test server cannot be used: see the first error."
+_NO_FUNCTION = (
+    "The fixture colonnade_template must return a function that takes the DSN of the template "
+    "database and fills it, or None, not {}."
+)
 _TEMPLATE_FAILED = "The function that fills the template database has failed: see the first error."
 # The servers that cannot be used. None stands for one that could not be started.
 _UNAVAILABLE = pytest.StashKey[set[str | None]]()
@@ -44,6 +49,8 @@ class Servers:
 
 def database(request: pytest.FixtureRequest, fill: Fill | None) -> Iterator[str]:
     """Yield the address of a new database, and drop it."""
+    if fill is not None and not callable(fill):
+        pytest.fail(_NO_FUNCTION.format(class_name(fill)), pytrace=False)
     unavailable = request.config.stash.setdefault(_UNAVAILABLE, set())
     dsn = None
     try:

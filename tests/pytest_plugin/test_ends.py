@@ -292,3 +292,20 @@ def test_xdist(project: Project, existing: bool) -> None:
     names = [line.split()[1] for log in logs for line in log]
     assert len(set(names)) == 8 or not existing
     assert all(re.fullmatch(r"colonnade_test_\d+_[0-9a-f]{8}_\d+", name) for name in names)
+
+
+def test_a_template_that_is_no_function(project: Project) -> None:
+    text = """\
+import pytest
+
+@pytest.fixture(scope="session")
+def colonnade_template():
+    return "CREATE TABLE items ()"
+
+def test_item(colonnade_dsn):
+    raise AssertionError
+"""
+    project.write(test_template=text)
+    result = project.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*colonnade_template must return a function * or None, not str.*")

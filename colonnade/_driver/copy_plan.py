@@ -193,7 +193,8 @@ def types_to_make(
     unknown = [name for name in given if name not in names]
     if unknown:
         listed = _listed(name for name in names if name is not None)
-        msg = f'create gives a type for "{unknown[0]}", but the columns are {listed}'
+        given_by = "types of write_table, create of copy_columns_to_table"
+        msg = f'a type is given for "{unknown[0]}" ({given_by}), but the columns are {listed}'
         raise InterfaceValueError(msg)
     return [
         (name, given[name] if name in given else _with_schema(piece.sql_type(index)))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from colonnade.serve.batches import BatchSource
     from colonnade.serve.options import Options
 
+__all__ = ["table_response"]
+
 
 async def table_response(source: BatchSource, **options: Unpack[Options]) -> Response:
     """Begin the answer to Quart's current request: `colonnade.serve.TableResponse` as a response.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from colonnade.serve.batches import BatchSource
     from colonnade.serve.options import Options
 
+__all__ = ["TableResponse", "documented"]
+
 
 class TableResponse(Response):
     """A table as a response: `colonnade.serve.TableResponse` with the same arguments.

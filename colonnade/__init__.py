@@ -26,17 +26,25 @@ from colonnade._core import (
 )
 from colonnade._words import lazy_names as _lazy_names
 
+# The marker, which pytest looks for in the file, is not for readers.
+__doc__ = __doc__ and __doc__.partition("\nPYTEST_DONT_REWRITE")[0]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from colonnade import (
+        adbc as adbc,
         columns as columns,
         connection as connection,
         cursor as cursor,
+        datasets as datasets,
         dbapi as dbapi,
         embedded as embedded,
         errors,
         exceptions as exceptions,
+        formats as formats,
         frames as frames,
+        incremental as incremental,
+        jobs as jobs,
         observe as observe,
         parallel as parallel,
         pgproto as pgproto,
@@ -45,6 +53,9 @@ if TYPE_CHECKING:
         protocol as protocol,
         rkt as rkt,
         rows as rows,
+        serve as serve,
+        sqlalchemy as sqlalchemy,
+        structs as structs,
         sync,
         tracing as tracing,
         transaction as transaction,

@@ -82,8 +82,8 @@ def chosen(query: str, accept: str | None, offers: Sequence[StreamFormat]) -> Ch
 
     `?format=` of the query wins, because a browser's address bar cannot set headers; the format's
     own parameters can follow it: ``?format=arrow&codecs=zstd``. Otherwise the Accept header
-    decides. Of formats that are equally welcome, one that the client names wins over one that
-    stands for any, then the one offered first.
+    decides, and the query is the application's. Of formats that are equally welcome, one that the
+    client names wins over one that stands for any, then the one offered first.
     """
     wishes = dict(parse_qsl(query, keep_blank_values=True))
     name = wishes.get("format")
@@ -94,6 +94,28 @@ def chosen(query: str, accept: str | None, offers: Sequence[StreamFormat]) -> Ch
                 return _choice(offer, asked)
         return None
     return _by_accept(accept, offers)
+
+
+def unknown_values(query: str, accept: str | None, offers: Sequence[StreamFormat]) -> str:
+    """Return the choices of each parameter for which a refused request has an unknown value."""
+    wishes = dict(parse_qsl(query, keep_blank_values=True))
+    if "format" in wishes:
+        asked = [(offer, wishes) for offer in offers if offer.name == wishes["format"]]
+    else:
+        ranges = _ranges(accept if accept and len(accept) <= _ACCEPT_LENGTH_MAX else "")
+        asked = [
+            (offer, dict(each.parameters))
+            for each in ranges
+            for offer in offers
+            if each.media_type in {offer.media_type, *offer.aliases}
+        ]
+    told = {
+        f"{key} of {offer} must be {' or '.join(known)}"
+        for offer, values in asked
+        for key, known in offer.parameters.items()
+        if key in values and values[key] not in known
+    }
+    return "; ".join(sorted(told))
 
 
 def _by_accept(accept: str | None, offers: Sequence[StreamFormat]) -> Choice | None:

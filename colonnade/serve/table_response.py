@@ -35,7 +35,7 @@ from colonnade.serve.batches import (
 )
 from colonnade.serve.body import Body
 from colonnade.serve.connected import while_connected
-from colonnade.serve.negotiation import chosen
+from colonnade.serve.negotiation import chosen, unknown_values
 from colonnade.serve.problems import Problem, problem_of
 from colonnade.serve.request import Request
 from colonnade.serve.stall_limit import STALL_TIMEOUT_S
@@ -166,9 +166,9 @@ class TableResponse:
         if choice is None:
             await self._close_source()
             known = ", ".join(f"{offer.media_type} (?format={offer})" for offer in self._offers)
-            return self._refused(
-                Problem(HTTPStatus.NOT_ACCEPTABLE, f"this table is offered as {known}")
-            )
+            told = unknown_values(request.query, request.accept, self._offers)
+            detail = told or f"this table is offered as {known}"
+            return self._refused(Problem(HTTPStatus.NOT_ACCEPTABLE, detail))
         headers = [*self._headers, (b"vary", b"accept")]
         tag = self._tag(choice)
         if tag is not None:

@@ -94,3 +94,19 @@ async def test_requests_may_be_sent_ahead(pool: colonnade.Pool) -> None:
         writer.close()
     assert answers.count(b"HTTP/1.1 200") == answers.count(b"\n200000\r\n") == 2
     assert pool.get_idle_size() == pool.get_size()
+
+
+async def test_an_unknown_value_of_a_parameter_is_named(pool: colonnade.Pool) -> None:
+    columns = await pool.fetch_columns("SELECT 1 AS number")
+    async with client_of(serve.TableResponse(columns)) as client:
+        for asked, detail in (
+            ("?format=csv&csv=excel", "csv of csv must be copy or rfc4180"),
+            ("?format=ndjson&numbers=x", "numbers of ndjson must be exact or javascript"),
+            ("text/csv; csv=excel", "csv of csv must be copy or rfc4180"),
+        ):
+            is_query = asked.startswith("?")
+            headers = {} if is_query else {"accept": asked}
+            response = await client.get(f"/{asked if is_query else ''}", headers=headers)
+            assert (response.status_code, response.json()["detail"]) == (406, detail)
+        # Without a format, the query is the application's.
+        assert (await client.get("/?csv=excel")).status_code == 200

@@ -368,22 +368,6 @@ async def test_a_format_that_is_not_offered_is_refused(pool: colonnade.Pool) -> 
             assert problem["detail"] == f"this table is offered as {ARROW} (?format=arrow)"
 
 
-async def test_an_unknown_value_of_a_parameter_is_named(pool: colonnade.Pool) -> None:
-    columns = await pool.fetch_columns(ROWS, 1)
-    async with client_of(serve.TableResponse(columns)) as client:
-        for asked, detail in (
-            ("?format=csv&csv=excel", "csv of csv must be copy or rfc4180"),
-            ("?format=ndjson&numbers=x", "numbers of ndjson must be exact or javascript"),
-            ("text/csv; csv=excel", "csv of csv must be copy or rfc4180"),
-        ):
-            is_query = asked.startswith("?")
-            headers = {} if is_query else {"accept": asked}
-            response = await client.get(f"/{asked if is_query else ''}", headers=headers)
-            assert (response.status_code, response.json()["detail"]) == (406, detail)
-        # Without a format, the query is the application's.
-        assert (await client.get("/?csv=excel")).status_code == 200
-
-
 async def test_errors_before_the_first_batch_are_a_status(pool: colonnade.Pool) -> None:
     queries = {
         "/text": ("SELECT $1::int AS a", "x"),

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
         rkt as rkt,
         rows as rows,
         serve as serve,
-        sqlalchemy as sqlalchemy,
         structs as structs,
         sync,
         tracing as tracing,

@@ -70,7 +70,6 @@ HOMES = {
         "rkt": "colonnade.rkt",
         "rows": "colonnade.rows",
         "serve": "colonnade.serve",
-        "sqlalchemy": "colonnade.sqlalchemy",
         "structs": "colonnade.structs",
         "sync": "colonnade.sync",
         "tracing": "colonnade.tracing",

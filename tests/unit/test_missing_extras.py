@@ -28,3 +28,15 @@ def test_the_library_of_the_extra_is_named(library: str, code: str, told: str) -
     last = done.stderr.rstrip().splitlines()[-1]
     assert last.startswith("ImportError: ")
     assert told in last
+
+
+def test_help_needs_no_extra() -> None:
+    libraries = "adbc_driver_manager numpy opentelemetry pandas polars pyarrow sqlalchemy starlette"
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({libraries!r}.split()))
+import pydoc
+import colonnade
+assert "read_sql" in pydoc.render_doc(colonnade)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -16,6 +16,7 @@ in the manner of `shown.py`. An argument is refused before anything is sent.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import sys
@@ -39,11 +40,11 @@ class ArgumentTypeError(TypeError, ValueError):
 
 def check_count(option: str, value: object) -> None:
     """Raise TypeError unless `value` is an integer, ValueError unless it is from 1 to 2^63 - 1."""
-    whole(option, value)
-    if value < 1:  # type: ignore[operator]
+    count = whole(option, value)
+    if count < 1:
         msg = f"{option} must be 1 or more, not {shown(value)}"
         raise ValueError(msg)
-    if value > sys.maxsize:  # type: ignore[operator]
+    if count > sys.maxsize:
         msg = f"{option} must be less than 2^63, not {shown(value)}"
         raise ValueError(msg)
 
@@ -65,10 +66,12 @@ def check_whole(option: str, value: object) -> None:
 
 def whole(option: str, value: SupportsIndex | object) -> int:
     """Return an integer of any kind, such as NumPy's, as an int; raise TypeError for others."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        msg = f"{option} must be a whole number, not {shown(value)}"
-        raise TypeError(msg)
-    return operator.index(value)  # type: ignore[arg-type]
+    if not isinstance(value, bool):
+        # Arrays have the method, and raise TypeError.
+        with contextlib.suppress(TypeError):
+            return operator.index(value)  # type: ignore[arg-type]
+    msg = f"{option} must be a whole number, not {shown(value)}"
+    raise TypeError(msg)
 
 
 def check_number(option: str, value: object) -> None:

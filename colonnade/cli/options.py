@@ -173,7 +173,10 @@ def format_settings(
     form: formats.Format, options: dict[str, Any], file_bytes: int | None = None
 ) -> formats.Settings:
     """Build the format's settings from the options of `result_options`."""
-    csv = formats.CsvOptions(options["delimiter"], options["header"], options["null"])
+    try:
+        csv = formats.CsvOptions(options["delimiter"], options["header"], options["null"])
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--null'") from error
     try:
         codec = form.codec(options["compression"])
     except InterfaceError as error:

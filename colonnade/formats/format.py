@@ -63,11 +63,19 @@ class Encoding(Protocol):
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """Options of CSV: the delimiter, whether there is a header line, and the text of NULL."""
+    """Options of CSV: the delimiter, whether there is a header line, and the text of NULL.
+
+    Raises ValueError for a text of NULL that no reader could tell from the values around it.
+    """
 
     delimiter: str = ","
     header: bool = True
     null: str = ""
+
+    def __post_init__(self) -> None:
+        if any(character in self.null for character in (self.delimiter, *'"\r\n')):
+            msg = "null must not contain the delimiter, a quote or a line break, in CSV"
+            raise ValueError(f"{msg}: {shown(self.null)}")
 
 
 @dataclass(frozen=True)

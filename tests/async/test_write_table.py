@@ -120,3 +120,21 @@ async def test_a_closed_connection_is_refused(dsn: str) -> None:
     await connection.close()
     with pytest.raises(InterfaceError, match="closed"):
         await connection.write_table(FRAME, "never_made")
+
+
+# async-only: begin
+async def test_a_table_that_many_tasks_create(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=4, max_size=4) as pool:
+        writing = (pool.write_table({"a": [1]}, "created_by_many") for _ in range(4))
+        found = await asyncio.gather(*writing, return_exceptions=True)
+        assert [type(one) for one in found if one != 1] == [DuplicateTableError] * 3
+        assert await pool.fetchval("SELECT count(*) FROM created_by_many") == 1
+        await pool.execute("DROP TABLE created_by_many")
+
+
+# async-only: end
+async def test_an_empty_name_is_refused_before_anything_is_sent(
+    connection: colonnade.Connection,
+) -> None:
+    with pytest.raises(ValueError, match="table_name and schema_name must not be empty"):
+        await connection.write_table({"a": [1]}, "")

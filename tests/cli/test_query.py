@@ -392,3 +392,10 @@ def plain(text: str) -> str:
     """The text without colours."""
     first, *others = text.split("\x1b[")
     return first + "".join(part.partition("m")[2] for part in others)
+
+
+@pytest.mark.parametrize("null", [",", '"', "a,b", "\n"])
+def test_a_text_of_null_that_no_reader_could_tell(dsn: str, null: str) -> None:
+    done = run(dsn, "query", "SELECT NULL", "--null", null)
+    assert done.returncode == 2
+    assert "null must not contain the delimiter, a quote" in done.stderr

@@ -16,6 +16,7 @@ from colonnade._driver.sql.written_tables import (
     EXISTS,
     check_key,
     check_writing,
+    created_once,
     emptying_sql,
     target,
 )
@@ -88,7 +89,7 @@ def write_table(
             is_made = _prepared(self, target(table_name, schema_name), if_exists, types)
             if is_made:
                 check_key(on_conflict, target(table_name, schema_name))
-            with reporting(progress, table_name, frame) as report:
+            with reporting(progress, table_name, frame) as report, created_once(table_name):
                 status = copy_columns_to_table(
                     self,
                     table_name,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade._driver.sql.quoting import quote_identifier
 from colonnade._words.arguments import check_choice, check_name, check_names
-from colonnade.errors import DuplicateTableError, InterfaceError, InterfaceValueError
+from colonnade._words.shown import shown
+from colonnade.errors import (
+    DuplicateTableError,
+    InterfaceError,
+    InterfaceValueError,
+    UniqueViolationError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
 IfExists: TypeAlias = Literal["fail", "append", "replace", "truncate"]
 _IF_EXISTS = ("fail", "append", "replace", "truncate")
@@ -30,6 +37,8 @@ def check_writing(
     check_name("table_name", table_name)
     if schema_name is not None:
         check_name("schema_name", schema_name)
+    if not table_name or schema_name == "":
+        raise ValueError("table_name and schema_name must not be empty")
     if on_conflict is not None:
         check_choice("on_conflict", on_conflict, _ON_CONFLICT)
     if on_conflict is not None and if_exists != "append":
@@ -40,6 +49,24 @@ def target(table_name: str, schema_name: str | None) -> str:
     """The table, quoted; without a schema, the search path is searched."""
     names = [table_name] if schema_name is None else [schema_name, table_name]
     return ".".join(map(quote_identifier, names))
+
+
+@contextmanager
+def created_once(table_name: str) -> Generator[None]:
+    """Raise DuplicateTableError if another session creates the table at the same time.
+
+    PostgreSQL then reports the unique indexes of its catalogs, as if rows had clashed.
+    """
+    try:
+        yield
+    except UniqueViolationError as error:
+        if error.schema_name != "pg_catalog":
+            raise
+        raised = DuplicateTableError(
+            f"another session has created the table {shown(table_name)} meanwhile"
+        )
+        raised.hint = 'Call again, with if_exists="append", "replace" or "truncate" to write to it.'
+        raise raised from error
 
 
 def check_key(on_conflict: str | None, table: str) -> None:

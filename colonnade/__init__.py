@@ -26,9 +26,6 @@ from colonnade._core import (
 )
 from colonnade._words import lazy_names as _lazy_names
 
-# The marker, which pytest looks for in the file, is not for readers.
-__doc__ = __doc__ and __doc__.partition("\nPYTEST_DONT_REWRITE")[0]
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from colonnade import (

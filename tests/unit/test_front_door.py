@@ -184,10 +184,6 @@ def test_a_module_needs_no_import_of_its_own(name: str) -> None:
     assert run(f"import colonnade\nprint(colonnade.{name}.__name__)") == f"colonnade.{name}\n"
 
 
-def test_readers_see_no_marker_of_pytest() -> None:
-    assert str(colonnade.__doc__).endswith("without `await`.\n")
-
-
 def test_source_without_its_core_says_so(tmp_path: Path) -> None:
     source = Path(colonnade.__file__).parent
     compiled = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")

@@ -67,7 +67,7 @@ def test_a_page_that_is_not_there() -> None:
         *(("geo", "dataframes"), ("pipelines", "transactions"), ("pythons", "support")),
         *(("replication", "listening"), ("rows", "queries"), ("running", "support")),
         *(("statements", "queries"), ("struct-layout", "structs"), ("timing", "slow-requests")),
-        *(("docs/timing.md", "metrics"), ("timing.md#phases", "slow-requests")),
+        *(("../service/timing.md", "metrics"), ("timing.md#phases", "slow-requests")),
     ],
 )
 def test_a_page_of_before_leads_to_the_one_that_has_it(former: str, now: str) -> None:

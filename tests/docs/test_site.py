@@ -35,7 +35,7 @@ APART = (
     "colonnade.cli",
     "colonnade.pytest_plugin",
     "colonnade.pgproto",
-    "colonnade.observe.timeline",
+    *(f"colonnade.observe.{room}" for room in ("beat", "loop", "metrics", "status", "timeline")),
 )
 
 

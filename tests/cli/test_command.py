@@ -251,6 +251,10 @@ def test_an_input_that_is_closed(dsn: str) -> None:
     ],
 )
 def test_a_text_that_is_not_utf8(line: str, dsn: str) -> None:
+    if "LC_ALL=C" in line and not sys.prefix.isascii():
+        pytest.skip(
+            "Python itself does not start: it reads its .pth files in the locale's encoding"
+        )
     done = run_in_shell(dsn, line)
     assert done.returncode == 1
     said = done.stdout if "doctor" in line else done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ PROGRAM = Path(sys.executable).with_name("colonnade")
 def probe(command: str) -> subprocess.CompletedProcess[str]:
     """Run a command as the probe of a container does."""
     return subprocess.run(
-        ["/bin/sh", "-c", command.replace("colonnade", str(PROGRAM), 1)],
+        ["/bin/sh", "-c", command.replace("colonnade", shlex.quote(str(PROGRAM)), 1)],
         capture_output=True,
         text=True,
         check=False,

@@ -77,7 +77,8 @@ def test_the_cache_forgets_the_old_and_the_least_used() -> None:
 
 def test_make_hands_no_arguments_to_the_service(tmp_path: Path) -> None:
     makefile = tmp_path / "Makefile"
-    makefile.write_text(f"include {ROOT / 'Makefile'}\nshown:\n\t@env\n")
+    included = str(ROOT / "Makefile").replace(" ", "\\ ")
+    makefile.write_text(f"include {included}\nshown:\n\t@env\n")
     wanted = ["SERVICE_ARGS=--seconds 60", "SERVICE_FAULTS_ARGS=--seconds 3"]
     made = subprocess.run(
         ["make", "-f", makefile, "shown", *wanted],

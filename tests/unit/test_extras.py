@@ -59,7 +59,7 @@ def test_a_checkout_that_nothing_installed() -> None:
         [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     python = shlex.quote(sys.executable)
-    assert told.endswith(f'uv pip install --python {python} "httpx>=0.27" "numpy>=2.0"\n')
+    assert told.endswith(f' pip install --python {python} "httpx>=0.27" "numpy>=2.0"\n')
 
 
 def test_a_copy_without_either(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@
 asyncpg, or version 0.1, raises InterfaceError or ValueError for some of these: then the error is
 of both classes (InterfaceTypeError, InterfaceValueError, ArgumentTypeError), and keeps the words
 that asyncpg's tests look for. `dbapi` and the dialect of SQLAlchemy raise the classes of PEP 249
-where it names one. Each message names the argument, says what it must be, and shows what was given
+where it names one. Each message names the argument, says what it must be, and shows the given one
 in the manner of `shown.py`. An argument is refused before anything is sent.
 """
 

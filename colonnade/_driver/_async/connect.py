@@ -121,7 +121,7 @@ async def connect(
     # async-only: begin
     del loop  # Only the running loop is supported.
     # async-only: end
-    # The arguments by name, some of which `_OF_SESSION` lists.
+    # The arguments by name; `_OF_SESSION` lists those that the session keeps.
     given: dict[str, Any] = locals()
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
     words |= {"service": service, "servicefile": servicefile, "krbsrvname": krbsrvname}
@@ -135,7 +135,7 @@ async def connect(
 
 @contextlib.contextmanager
 def _refused_options() -> Generator[None, None, None]:
-    """Options are refused by one class, whatever is wrong with them."""
+    """Raise the class of `connect` for each option that a check refuses."""
     try:
         yield
     except TypeError as error:

@@ -65,7 +65,7 @@ class Acks:
     def told(self) -> None:
         """Wait until the server was told of all that is finished now, but not for long.
 
-        Jobs that others have locked are tried again later, and so are those that could not be told.
+        Jobs that another session has locked are sent again later, as are jobs whose message failed.
         """
         answer = Signal()
         self._asking.append(answer)

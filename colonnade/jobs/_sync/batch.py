@@ -291,7 +291,7 @@ class Batch:
             tell(definition, "dead", np.isin(done, self.ids[is_last]).sum())
 
     def _log_failed(self, done: list[int], reasons: dict[int, str]) -> None:
-        """Log the failed jobs: those that are tried again, and those that became dead letters."""
+        """Log the failed jobs: the jobs to be tried again, and the dead letters."""
         import numpy as np
 
         definition = self.queue.definition
@@ -357,8 +357,8 @@ class Batch:
     def _lose(self, gone: NDArray[np.int64]) -> None:
         """Note jobs that the server no longer knows as this batch's.
 
-        Raises LeaseLostError for those that nothing else explains. Jobs that a statement without
-        an answer has named were settled by it, or lost: nobody knows.
+        Raises LeaseLostError for jobs whose end nothing else explains. A statement that got no
+        answer may have settled the jobs that it named; they count as settled.
         """
         import numpy as np
 

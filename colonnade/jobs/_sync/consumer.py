@@ -177,7 +177,7 @@ class Consumer:
                     return
                 failure = failure_of(self._handler, batch)
         except BaseException:
-            # Cancelled, or ended by Ctrl-C: jobs that the handler has not settled are not done. The
+            # Cancelled, or ended by Ctrl-C: the handler's unsettled jobs are not done. The
             # other lanes stop before it is given back. If one of them began it and ended by Ctrl-C
             # as well, the loop would end before this release.
             self._stop.set()
